@@ -1,6 +1,6 @@
 /*
- * The configuration of digestd: a file in libconfuse's syntax, checked as a
- * whole before anything of it takes effect.
+ * The configuration of digestd: a file, and those that it includes, checked as
+ * a whole before anything of it takes effect.
  *
  * Every option is one row of digestd/options/options.def, from which its
  * member, the parser, its checks, the defaults, `digestd --options` and the
@@ -15,9 +15,11 @@
 #include <stdio.h>
 
 #include "codec/key.h"
+#include "digestd/config/config_errors.h"
 #include "digestd/options/option_types.h"
 #include "digestd/peers/upstream.h"
 
+struct sites;
 struct tls;
 struct tls_client;
 
@@ -43,16 +45,11 @@ struct config {
 	size_t norigins;
 	struct upstream *peers;
 	size_t npeers;
+	struct sites *sites; /* null: there are none; see node/site.h */
 
 	/* from files; null: a listener without TLS, never a client */
 	struct tls *tls_data, *tls_peer, *tls_admin;
 	struct tls_client *tls_peer_client, *tls_origin;
-};
-
-/* Room for what is wrong with a file: one line a fault. */
-struct config_errors {
-	char text[4096];
-	size_t len;
 };
 
 /*

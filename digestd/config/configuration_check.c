@@ -6,18 +6,21 @@
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "codec/uri.h"
+#include "digestd/config/config_section.h"
 #include "digestd/config/configuration_key.h"
 #include "digestd/config/configuration_listeners.h"
+#include "digestd/config/configuration_sidecar.h"
 #include "digestd/http/fields.h"
 #include "digestd/mesh/peerset.h"
 #include "digestd/mesh/serving_lease.h"
+#include "digestd/node/site.h"
 
 /* What the program, its tables and what is on its way need at least. */
 enum { MEMORY_BESIDE_CACHE = 32 << 20 };
@@ -28,34 +31,42 @@ enum { MIN_SLICE_SIZE = 4096 };
 /* Two runs of them find room (proxy/fill_cut.c). */
 enum { SLICES_IN_CACHE = 16 };
 
-void config_report(struct config_errors *e, const char *format, ...)
+/* Where an option was given last; null: nowhere. */
+static const struct config_node *
+configuration_check_node_of(const struct config_check *check,
+			    const char *option)
 {
-	va_list args;
-	size_t room;
-	int n;
+	const struct config_node *n = NULL, *next = check->first;
 
-	assert(e->len < sizeof(e->text));
-	room = sizeof(e->text) - e->len;
-	va_start(args, format);
-	n = vsnprintf(e->text + e->len, room, format, args);
-	va_end(args);
-	if (n > 0)
-		e->len += (size_t)n < room ? (size_t)n : room - 1;
+	while ((next = config_section_find(next, option))) {
+		n = next;
+		next = next->next;
+	}
+	return n;
+}
+
+unsigned config_check_line(const struct config_check *check,
+			   const char *option)
+{
+	const struct config_node *n =
+		configuration_check_node_of(check, option);
+
+	return n ? n->line : 0;
 }
 
 void config_report_option(const struct config_check *check, const char *option,
 			  struct config_errors *to)
 {
-	unsigned line = check->line_of(option);
+	const struct config_node *n =
+		configuration_check_node_of(check, option);
 
-	if (line)
-		config_report(to, "%s:%u: %s: ", check->path, line, option);
+	if (n)
+		config_report(to, "%s:%u: %s: ", n->file, n->line, option);
 	else
 		config_report(to, "%s: %s: ", check->path, option);
 }
 
-/* "WWW.Example.com:80" as requests know it: "www.example.com". */
-static int configuration_check_canonical_host(char **name)
+int config_canonical_host(char **name)
 {
 	size_t room = strlen(*name) + 16, len;
 	char *uri = malloc(room), *canonical = malloc(room);
@@ -79,26 +90,27 @@ static int configuration_check_canonical_host(char **name)
 	return err;
 }
 
-static void configuration_check_origins(struct config *c, const char *path,
+static void configuration_check_origins(struct config *c,
 					struct config_errors *errors)
 {
 	for (size_t i = 0; i < c->norigins; i++) {
 		struct upstream *o = &c->origins[i];
 
-		if (!*o->url)
-			config_report(errors,
-				      "%s: origin \"%s\": url: not given\n",
-				      path, o->name);
-		if (configuration_check_canonical_host(&o->name))
+		if (config_canonical_host(&o->name))
 			config_report(errors,
 				      "%s: origin \"%s\": is not a host\n",
-				      path, o->name);
+				      o->where, o->name);
+		if (upstream_count_urls(o->url) > UPSTREAM_URLS_MAX)
+			config_report(errors, "%s: origin \"%s\": url: more "
+				      "than %d\n", o->where, o->name,
+				      UPSTREAM_URLS_MAX);
 		for (size_t j = 0; j < i; j++) {
 			if (strcmp(c->origins[j].name, o->name) != 0)
 				continue;
 			config_report(errors,
-				      "%s: origin \"%s\" is given twice\n",
-				      path, o->name);
+				      "%s: origin \"%s\" is given twice, "
+				      "first at %s\n", o->where, o->name,
+				      c->origins[j].where);
 			break;
 		}
 	}
@@ -165,21 +177,102 @@ static void configuration_check_node(struct config *c,
 			      check->path);
 }
 
+/* Whether a site has an origin; a host that has one of its own, too, would
+ * never get there. */
+static bool configuration_check_site_origins(const struct config *c,
+					     struct config_errors *errors)
+{
+	bool any = false;
+
+	for (size_t i = 0; c->sites && i < c->sites->n; i++)
+		any |= c->sites->at[i].origin != NULL;
+	for (size_t i = 0; i < c->norigins; i++) {
+		const char *host = c->origins[i].name;
+		const struct site *site = sites_find(c->sites, host,
+						     strlen(host));
+
+		for (size_t j = 0; site && site->origin && j < site->nnames;
+		     j++) {
+			if (strcmp(site->names[j], host) != 0)
+				continue;
+			config_report(errors, "%s: origin \"%s\": the site of "
+				      "this name has an origin, in %s\n",
+				      c->origins[i].where, host, site->where);
+		}
+	}
+	return any;
+}
+
+/* Something can be made there: the folder around it exists. What else may be
+ * wrong is told when it is opened, by the process that does. */
+static void configuration_check_around(const struct config_check *check,
+				       const char *option, const char *path)
+{
+	size_t len = strlen(path);
+	char folder[PATH_MAX];
+	struct stat st;
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	while (len && path[len - 1] != '/')
+		len--;
+	snprintf(folder, sizeof(folder), "%.*s", len ? (int)len : 1,
+		 len ? path : ".");
+	if (!stat(folder, &st) || (errno != ENOENT && errno != ENOTDIR))
+		return;
+	config_report_option(check, option, check->errors);
+	config_report(check->errors, "there is no folder %s\n", folder);
+}
+
+static void configuration_check_paths(const struct config *c,
+				      const struct config_check *check)
+{
+	struct stat st;
+
+	if (c->access_log && strcmp(c->access_log, "stdout") != 0) {
+		if (!stat(c->access_log, &st) && S_ISDIR(st.st_mode))
+			configuration_check_refuse(check, "access_log",
+						   "is a folder");
+		else
+			configuration_check_around(check, "access_log",
+						   c->access_log);
+	}
+	if (c->control && strcmp(c->control, "none") != 0)
+		configuration_check_around(check, "control", c->control);
+	if (c->disk_path)
+		configuration_check_around(check, "disk_path", c->disk_path);
+	if (c->admission_file)
+		configuration_check_around(check, "admission_file",
+					   c->admission_file);
+	if (c->sidecar_feed)
+		configuration_check_around(check, "sidecar_feed",
+					   c->sidecar_feed);
+}
+
 void config_check_whole(struct config *c, const struct config_check *check)
 {
 	struct config_errors *errors = check->errors;
 	const char *path = check->path;
+	bool site_origins;
 
-	assert(check->path && check->line_of);
+	assert(check->path);
 	assert(check->errors && check->warnings);
 	configuration_check_node(c, check);
+	configuration_check_origins(c, errors);
+	site_origins = configuration_check_site_origins(c, errors);
 	if (!c->listen_data)
 		config_report(errors, "%s: listen_data: not given\n", path);
-	if (!c->norigins && !c->default_origin && !c->forward)
+	if (!site_origins && !c->norigins && !c->default_origin && !c->forward)
 		config_report(errors, "%s: no origin section, no "
 			      "default_origin, and forward is off: there is "
 			      "nowhere to send requests\n", path);
+	if (c->default_origin &&
+	    upstream_count_urls(c->default_origin) > UPSTREAM_URLS_MAX) {
+		config_report_option(check, "default_origin", errors);
+		config_report(errors, "more than %d\n", UPSTREAM_URLS_MAX);
+	}
 	configuration_check_ranges(c, check);
+	config_sidecar_check(c, check);
 	if (c->slice_size > c->cache_size / SLICES_IN_CACHE)
 		c->slice_size = c->cache_size / SLICES_IN_CACHE;
 	if (c->max_object_size > c->cache_size)
@@ -192,13 +285,8 @@ void config_check_whole(struct config *c, const struct config_check *check)
 		config_report(check->warnings, "has no effect, as peer_tries "
 			      "= 0 has no peer asked\n");
 	}
-	for (size_t i = 0; i < c->npeers; i++) {
-		if (!*c->peers[i].url)
-			config_report(errors,
-				      "%s: peer \"%s\": url: not given\n",
-				      path, c->peers[i].name);
-	}
-	configuration_check_origins(c, path, errors);
+	configuration_check_paths(c, check);
 	config_listeners_check(c, check);
+	config_listeners_check_upstreams(c, check);
 	config_key_load(c, check);
 }

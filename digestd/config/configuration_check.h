@@ -7,22 +7,29 @@
 
 #include "digestd/config/configuration.h"
 
-/* Adds to findings; past their end they are cut. */
-void config_report(struct config_errors *e, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+struct config_node;
 
-/* A check of one file: where its options are, and where findings go. */
+/* A check of one configuration: where its options are, and where findings go.
+ */
 struct config_check {
 	const char *path;
-	unsigned (*line_of)(const char *option); /* 0: not in the file */
+	const struct config_node *first; /* of what its files say */
 	struct config_errors *errors;   /* it cannot be used */
 	struct config_errors *warnings; /* it can */
 };
+
+/* The line of an option, in its file; 0: none has it. */
+unsigned config_check_line(const struct config_check *check,
+			   const char *option);
 
 /* Begins a finding: "FILE:LINE: OPTION: ", without a line if it is not given.
  */
 void config_report_option(const struct config_check *check, const char *option,
 			  struct config_errors *to);
+
+/* Makes "WWW.Example.com:80" what requests know it as: "www.example.com"; it is
+ * of malloc(). Returns 0, -EINVAL: it is no host; -ENOMEM. */
+int config_canonical_host(char **name);
 
 /*
  * Looks at what the file at `path` has set, for what does not fit together;

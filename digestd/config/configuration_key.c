@@ -85,6 +85,18 @@ configuration_key_refuse(const struct key_place *at, const char *format, ...)
 		configuration_key_report(at->check, at->option, "%s", text);
 }
 
+/* There is none; the service manager's copy is made of another file. */
+static void configuration_key_miss(const struct key_place *at, const char *why)
+{
+	const char *folder = getenv("CREDENTIALS_DIRECTORY");
+	bool copy = folder && !strncmp(at->file, folder, strlen(folder));
+
+	configuration_key_report(at->check, at->option, "%s: %s; make one, the "
+				 "same for all nodes: (umask 077; openssl rand "
+				 "-hex 16 >%s)", at->file, why,
+				 copy ? "/etc/digestd.key" : at->file);
+}
+
 /* Reads the key that stands there; false: it is none that may be used. */
 static bool configuration_key_take(const struct key_place *at, const char *text,
 				   uint8_t key[SCD_SECRET_BYTES])
@@ -243,8 +255,7 @@ static void configuration_key_read_lines(struct config *c,
 	}
 	explicit_bzero(line, sizeof(line));
 	if (!c->nkeys && !at->check->errors->len)
-		configuration_key_report(at->check, at->option, "%s: has no "
-					 "key", at->file);
+		configuration_key_miss(at, "has no key");
 	if (!hashes)
 		memcpy(c->hash_key, c->keys[0], sizeof(c->hash_key));
 }
@@ -256,6 +267,10 @@ static void configuration_key_read_file(struct config *c,
 				0 };
 	FILE *file = configuration_key_open(c);
 
+	if (!file && errno == ENOENT) {
+		configuration_key_miss(&at, strerror(errno));
+		return;
+	}
 	if (!file) {
 		configuration_key_report(check, at.option, "%s: %s", at.file,
 					 strerror(errno));
@@ -300,5 +315,5 @@ void config_key_load(struct config *c, const struct config_check *check)
 		configuration_key_report(check, "members", "%s", needed);
 	else if (c->npeers)
 		config_report(check->errors, "%s: peer \"%s\": %s\n",
-			      check->path, c->peers[0].name, needed);
+			      c->peers[0].where, c->peers[0].name, needed);
 }

@@ -1,5 +1,6 @@
 /*
- * The listeners of a configuration: that no two of them are one. Only
+ * The listeners of a configuration: that no two of them are one, and that
+ * none is an origin or a peer. Only
  * configuration_check.c has a use for it.
  */
 #ifndef DIGESTD_CONFIG_CONFIGURATION_LISTENERS_H
@@ -14,5 +15,12 @@ struct config_check;
  */
 void config_listeners_check(const struct config *c,
 			    const struct config_check *check);
+
+/*
+ * An origin, or a peer of another name than this node's, that is one of its own
+ * listeners is an error: requests would go round until they are refused.
+ */
+void config_listeners_check_upstreams(const struct config *c,
+				      const struct config_check *check);
 
 #endif

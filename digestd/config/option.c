@@ -19,14 +19,17 @@
 #include "digestd/http/enum_names.h"
 #include "digestd/http/fields.h"
 #include "digestd/http/forwarded.h"
+#include "digestd/mesh/list_history.h"
 #include "digestd/mesh/placement.h"
 #include "digestd/mesh/serving_lease.h"
+#include "digestd/node/site.h"
 #include "digestd/http/setcookie.h"
 #include "digestd/store/store.h"
 #include "digestd/os/address_prefix.h"
 #include "digestd/os/log.h"
 #include "digestd/os/processors.h"
 #include "digestd/peers/member_source.h"
+#include "digestd/peers/peer_kind.h"
 #include "digestd/peers/upstream.h"
 
 /* What one of a unit is; a suffix that is null ends them. */
@@ -50,13 +53,13 @@ static const struct unit times_s[] = {
 };
 /* clang-format on */
 
-/* Names or exactly one of the functions is given; none for flags, which
- * libconfuse reads. */
+/* Names or exactly one of the functions is given. */
 struct kind {
 	const char *const *names; /* of an enum; a null ends them */
 	bool (*text)(const char *text);
 	bool (*number)(const char *text, int64_t *out);
 	bool (*share)(const char *text, double *out);
+	bool (*flag)(const char *text, bool *out);
 	const char *wrong; /* follows a value that is not of the kind */
 	const struct unit *units; /* of a number's range, the largest first */
 };
@@ -75,6 +78,51 @@ static bool option_is_line(const char *text)
 static bool option_is_token(const char *text)
 {
 	return field_is_token(text, strlen(text));
+}
+
+/* Of a query; a star at its end is for all that begin so. */
+static bool option_is_argument(const char *text)
+{
+	return !strpbrk(text, "&=#\n");
+}
+
+/* What says where a body ends, how it is coded, and which part of it comes, is
+ * not an operator's. */
+static bool option_is_editable(const char *name, size_t len)
+{
+	static const char *const framing[] = {
+		"Content-Encoding", "Content-Length", "Content-Range", "Date",
+		"Age", "Vary", "Via", "Cache-Status",
+	};
+	char copy[64];
+
+	if (!field_is_token(name, len) || len >= sizeof(copy))
+		return false;
+	memcpy(copy, name, len);
+	copy[len] = '\0';
+	for (size_t i = 0; i < sizeof(framing) / sizeof(framing[0]); i++) {
+		if (field_name_is(copy, framing[i]))
+			return false;
+	}
+	return !field_is_hop_by_hop(copy);
+}
+
+static bool option_is_field_name(const char *text)
+{
+	return option_is_editable(text, strlen(text));
+}
+
+static bool option_is_field_line(const char *text)
+{
+	const char *colon = strchr(text, ':');
+
+	if (!colon || !option_is_editable(text, (size_t)(colon - text)))
+		return false;
+	for (text = colon + 1; *text; text++) {
+		if ((unsigned char)*text < ' ' && *text != '\t')
+			return false;
+	}
+	return true;
 }
 
 static bool option_is_folder(const char *text)
@@ -135,6 +183,10 @@ static const struct kind kinds[] = {
 		      .wrong = "is not an address such as 127.0.0.1:8080" },
 	[URL] = { .text = upstream_is_url,
 		  .wrong = "is not a URL such as http://host:port" },
+	[URLS] = { .text = upstream_is_url,
+		   .wrong = "is not a URL such as http://host:port" },
+	[TARGET] = { .text = upstream_is_path,
+		     .wrong = "is not a path such as /health" },
 	[SOURCE] = { .text = member_source_is,
 		     .wrong = "is not dns:NAME:PORT, srv:NAME, file:/PATH or "
 			      "command:COMMAND" },
@@ -145,8 +197,8 @@ static const struct kind kinds[] = {
 	[ADMISSION] = { .text = option_is_admission,
 			.wrong = "is not none, aged, probation or auto" },
 	[LINES] = { .text = access_format_is,
-		    .wrong = "is not common, combined, json, nor a text with "
-			     "%{...} as digestd.conf(5) lists them" },
+		    .wrong = "is not common, combined, squid, json, nor a text "
+			     "with %{...} as digestd.conf(5) lists them" },
 	[TELL] = { .names = admission_tell_names },
 	[PREFIXES] = { .text = option_is_prefixes,
 		       .wrong = "is not an address or prefix such as 192.0.2.1 "
@@ -154,6 +206,17 @@ static const struct kind kinds[] = {
 	[FORWARDED] = { .names = forwarded_names },
 	[PLACEMENT] = { .names = placement_names },
 	[INVALIDATION] = { .names = invalidation_mode_names },
+	[PEER_KIND] = { .names = peer_kind_names },
+	[DIGEST_FORM] = { .names = digest_form_names },
+	[NO_CACHE] = { .names = no_cache_names },
+	[ARGUMENTS] = { .text = option_is_argument,
+			.wrong = "is not the name of an argument" },
+	[FIELD_NAMES] = { .text = option_is_field_name,
+			  .wrong = "is not the name of a field, or of one that "
+				   "frames the body" },
+	[FIELD_LINES] = { .text = option_is_field_line,
+			  .wrong = "is not a field such as \"Name: value\", or "
+				   "is one that frames the body" },
 	[COOKIES] = { .names = setcookie_names },
 	[LEVEL] = { .names = log_level_names },
 	[VERSION] = { .text = config_tls_is_version,
@@ -174,18 +237,10 @@ static const struct kind kinds[] = {
 	[PROBATION] = { .share = option_read_probation,
 			.wrong = "is not 0, nor between 0.0001 and 0.9" },
 	[SHARE] = { .share = value_share, .wrong = "is not between 0 and 1" },
-	[FLAG] = { .wrong = "is not true or false" },
+	[FLAG] = { .flag = value_flag,
+		   .wrong = "is not true, yes or on, nor false, no or off" },
 };
 /* clang-format on */
-
-const struct config_option *option_find(const char *name)
-{
-	for (size_t i = 0; i < CONFIG_OPTIONS; i++) {
-		if (!strcmp(config_options[i].name, name))
-			return &config_options[i];
-	}
-	return NULL;
-}
 
 /* Whether the member is an allocated string (or null). */
 static bool option_is_string(const struct config_option *o)
@@ -240,6 +295,7 @@ const char *option_fault(const struct config_option *o, const char *text,
 	const struct kind *kind = &kinds[o->kind];
 	int64_t number;
 	double share;
+	bool flag;
 
 	assert(text);
 	if (kind->number) {
@@ -251,42 +307,40 @@ const char *option_fault(const struct config_option *o, const char *text,
 	}
 	if (kind->share)
 		return kind->share(text, &share) ? NULL : kind->wrong;
+	if (kind->flag)
+		return kind->flag(text, &flag) ? NULL : kind->wrong;
 	if (kind->names) {
 		enum_names_refuse(kind->names, room, 128);
 		return enum_names_find(kind->names, text) < 0 ? room : NULL;
 	}
-	return !kind->text || kind->text(text) ? NULL : kind->wrong;
+	return kind->text(text) ? NULL : kind->wrong;
 }
 
-static void *option_member(struct config *c, const struct config_option *o)
+static void *option_member(void *section, const struct config_option *o)
 {
-	return (char *)c + o->at;
+	return (char *)section + o->at;
 }
 
-int option_set(const struct config_option *o, struct config *c,
-	       const char *text)
+int option_set(const struct config_option *o, void *section, const char *text)
 {
 	const struct kind *kind = &kinds[o->kind];
+	void *member = option_member(section, o);
 
-	assert(o->kind != FLAG && text);
+	assert(text);
 	if (kind->share)
-		return kind->share(text, option_member(c, o)) ? 0 : -EINVAL;
+		return kind->share(text, member) ? 0 : -EINVAL;
 	if (kind->number)
-		return kind->number(text, option_member(c, o)) ? 0 : -EINVAL;
-	*(char **)option_member(c, o) = strdup(text);
-	return *(char **)option_member(c, o) ? 0 : -ENOMEM;
+		return kind->number(text, member) ? 0 : -EINVAL;
+	if (kind->flag)
+		return kind->flag(text, member) ? 0 : -EINVAL;
+	*(char **)member = strdup(text);
+	return *(char **)member ? 0 : -ENOMEM;
 }
 
-void option_set_flag(const struct config_option *o, struct config *c, bool on)
-{
-	assert(o->kind == FLAG);
-	*(bool *)option_member(c, o) = on;
-}
-
-void option_clear(const struct config_option *o, struct config *c)
+void option_clear(const struct config_option *o, void *section)
 {
 	if (option_is_string(o))
-		free(*(char **)option_member(c, o));
+		free(*(char **)option_member(section, o));
 }
 
 bool option_is_same(const struct config_option *o, const struct config *a,

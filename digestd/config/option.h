@@ -1,7 +1,8 @@
 /*
  * The options of a configuration: rows of one table, and what their kinds of
- * values are. A value is a string, as in the file, until it is set. PATHS are
- * a list in the file, and one string with a newline between two of them.
+ * values are. A value is a string, as in the file, until it is set. PATHS and
+ * URLS are a list in the file, and one string with a newline, or a comma,
+ * between two of them.
  */
 #ifndef DIGESTD_CONFIG_OPTION_H
 #define DIGESTD_CONFIG_OPTION_H
@@ -30,7 +31,7 @@ enum {
 struct config_option {
 	const char *name;
 	enum option_kind kind;
-	size_t at; /* in struct config */
+	size_t at; /* in struct config, or that of another section */
 	const char *value; /* the default, as in a file */
 	int64_t min, max;
 	bool restart; /* takes effect only at a start */
@@ -39,9 +40,6 @@ struct config_option {
 
 /* The table: the rows of options.def. */
 extern const struct config_option config_options[CONFIG_OPTIONS];
-
-/* The row of that name, or null. */
-const struct config_option *option_find(const char *name);
 
 /*
  * Null when a text is a value of the option; otherwise what is wrong with it,
@@ -58,14 +56,10 @@ const char *option_faulty_part(const struct config_option *o, const char *text,
 			       char part[static OPTION_PART_BYTES]);
 
 /* Sets the member to a value. Returns 0, -EINVAL (it is none) or -ENOMEM. */
-int option_set(const struct config_option *o, struct config *c,
-	       const char *text);
-
-/* Sets a flag's member. */
-void option_set_flag(const struct config_option *o, struct config *c, bool on);
+int option_set(const struct config_option *o, void *section, const char *text);
 
 /* Frees what option_set() has allocated. */
-void option_clear(const struct config_option *o, struct config *c);
+void option_clear(const struct config_option *o, void *section);
 
 /* Whether two configurations have the same value. */
 bool option_is_same(const struct config_option *o, const struct config *a,

@@ -53,10 +53,18 @@ bool value_time_ms(const char *text, int64_t *out)
 {
 	static const struct unit units[] = {
 		{ "ms", 1 },     { "s", 1000 }, { "m", 60000 },
-		{ "h", 3600000 }, { NULL, 0 },
+		{ "h", 3600000 }, { "d", 86400000 }, { NULL, 0 },
 	};
 
 	return value_read_with_unit(text, units, out);
+}
+
+bool value_flag(const char *text, bool *out)
+{
+	*out = !strcasecmp(text, "true") || !strcasecmp(text, "yes") ||
+	       !strcasecmp(text, "on");
+	return *out || !strcasecmp(text, "false") || !strcasecmp(text, "no") ||
+	       !strcasecmp(text, "off");
 }
 
 bool value_share(const char *text, double *out)

@@ -11,8 +11,11 @@
 bool value_number(const char *text, int64_t *out); /* 0 and up */
 bool value_size(const char *text, int64_t *out);   /* 64, 64K, 64M, 64G */
 
-/* 500ms, 30s, 5m, 1h */
+/* 500ms, 30s, 5m, 1h, 7d */
 bool value_time_ms(const char *text, int64_t *out);
+
+/* true, yes, on; false, no, off */
+bool value_flag(const char *text, bool *out);
 
 bool value_share(const char *text, double *out); /* 0..1 */
 

@@ -46,15 +46,15 @@ static const struct row faults[] = {
 	{ "an unknown option", BASE "colour = \"red\"\n",
 	  AT ":4: no such option 'colour'\n" },
 	{ "an unknown option in a section",
-	  BASE "\n\npeer \"b\" { colour = 1 }\n",
-	  AT ":6: no such option 'colour'\n" },
+	  BASE "cluster_key = \"" KEY "\"\n\npeer \"b\" { colour = 1 }\n",
+	  AT ":6: no such option 'colour' in section peer\n" },
 	{ "an unknown option below comments",
 	  "# one's\n// two \"\n/* three\n * four's */ " BASE
 	  "stale_on_disconnect = 1s # it's \"\n"
 	  "disk_path = '/a # b /* \\' // ' /* * */\ncolour = 1 // c\n",
 	  AT ":9: no such option 'colour'\n" },
 	{ "no syntax", BASE "threads = = 1\n",
-	  AT ":4: unexpected token '='\n" },
+	  AT ":4: unexpected '='\n" },
 	{ "a name that is no token", "node = \"a b\"\n" LISTEN ORIGIN,
 	  AT ":1: node: \"a b\" is not a token (letters, digits, - . _)\n" },
 	{ "an empty text", BASE "cluster_key = \"\"\n",
@@ -80,6 +80,32 @@ static const struct row faults[] = {
 	{ "what origins are told", BASE "forwarded = \"me\"\n",
 	  AT ":4: forwarded: \"me\" is not none, for, x-forwarded or "
 	  "forwarded\n" },
+	{ "a cache beside without its URL", BASE "nginx_cache = \"/c\"\n",
+	  AT ":4: nginx_cache: needs sidecar: the URL of that cache\n" },
+	{ "a feed for no cache", BASE "sidecar_feed = \"/c\"\n",
+	  AT ":4: sidecar_feed: needs sidecar: the URL of that cache\n" },
+	{ "two that say what is held",
+	  BASE "sidecar = \"http://c\"\nsidecar_feed = \"/a\"\n"
+	  "nginx_cache = \"/c\"\n",
+	  AT ":5: sidecar_feed: does not go with nginx_cache\n" },
+	{ "a store beside a cache",
+	  BASE "sidecar = \"http://c\"\ndisk_path = \"/a\"\n"
+	  "leases = true\nplacement = \"keep\"\n",
+	  AT ":5: disk_path: does not go with sidecar, where this node stores "
+	  "nothing\n"
+	  AT ":6: leases: does not go with sidecar, where this node stores "
+	  "nothing\n"
+	  AT ":7: placement: does not go with sidecar, where this node stores "
+	  "nothing\n" },
+	{ "a key that cannot be read",
+	  BASE "nginx_key = \"$cookie_a$request_uri\"\n",
+	  AT ":4: nginx_key: has a variable that is not $scheme, $host, "
+	  "$http_host, $proxy_host, $request_uri, $uri$is_args$args or "
+	  "$request_method\n" },
+	{ "a URL of what the key has not", BASE
+	  "nginx_key = \"$request_uri\"\n",
+	  AT ":4: nginx_key: nginx_url has a variable that nginx_key has "
+	  "not\n" },
 	{ "a placement", BASE "placement = \"third\"\n",
 	  AT ":4: placement: \"third\" is not keep, second, single, "
 	  "single-seen, single-shared or auto\n" },
@@ -114,10 +140,12 @@ static const struct row faults[] = {
 	{ "a share", BASE "publish_share = \"2\"\n",
 	  AT ":4: publish_share: \"2\" is not between 0 and 1\n" },
 	{ "a flag", BASE "forward = \"perhaps\"\n",
-	  AT ":4: forward: is not true, yes or on, nor false, no or off\n" },
+	  AT ":4: forward: \"perhaps\" is not true, yes or on, nor false, no "
+	  "or off\n" },
 	{ "lines of no format", BASE "access_log_format = \"%{secret}\"\n",
 	  AT ":4: access_log_format: \"%{secret}\" is not common, combined, "
-	  "json, nor a text with %{...} as digestd.conf(5) lists them\n" },
+	  "squid, json, nor a text with %{...} as digestd.conf(5) lists "
+	  "them\n" },
 	{ "publishing", BASE "publish_min = \"2s\"\npublish_max = \"1s\"\n",
 	  AT ":5: publish_max: must be at least publish_min\n" },
 	{ "one bit", BASE "bits_per_object = 1\n",
@@ -149,7 +177,7 @@ static const struct row faults[] = {
 	  AT ":4: url: \"b:80\" is not a URL such as http://host:port\n" },
 	{ "a peer without a URL",
 	  BASE "cluster_key = \"" KEY "\"\npeer \"b\" { }\n",
-	  AT ": peer \"b\": url: not given\n" },
+	  AT ":5: peer \"b\": url: not given\n" },
 	{ "members from nowhere",
 	  BASE "cluster_key = \"" KEY "\"\nmembers = \"cache.example\"\n",
 	  AT ":5: members: \"cache.example\" is not dns:NAME:PORT, srv:NAME, "
@@ -158,54 +186,108 @@ static const struct row faults[] = {
 	  AT ":4: members: needs cluster_key_file or cluster_key, the same on "
 	  "all nodes: openssl rand -hex 16\n" },
 	{ "peers without a key", BASE "peer \"b\" { url = \"http://b\" }\n",
-	  AT ": peer \"b\": needs cluster_key_file or cluster_key, the same on "
-	  "all nodes: openssl rand -hex 16\n" },
+	  AT ":4: peer \"b\": needs cluster_key_file or cluster_key, the same "
+	  "on all nodes: openssl rand -hex 16\n" },
 	{ "a peer twice",
 	  BASE "peer \"b\" { url = \"http://b\" }\n"
 	       "peer \"b\" { url = \"http://b\" }\n",
-	  AT ":5: peer \"b\" is given twice\n" },
+	  AT ":5: peer \"b\" is given twice, first at " AT ":4\n" },
 	{ "an origin twice",
 	  BASE "origin \"b\" { url = \"http://b\" }\n"
 	       "origin \"b\" { url = \"http://b\" }\n",
-	  AT ":5: origin \"b\" is given twice\n" },
+	  AT ":5: origin \"b\" is given twice, first at " AT ":4\n" },
 	{ "an origin in two spellings",
 	  BASE "origin \"b\" { url = \"http://b\" }\n"
 	       "origin \"B:80\" { url = \"http://b\" }\n",
-	  AT ": origin \"b\" is given twice\n" },
+	  AT ":5: origin \"b\" is given twice, first at " AT ":4\n" },
 	{ "an option twice", BASE "node = \"b\"\n",
-	  AT ":4: node is given again\n" },
+	  AT ":4: node is given again, after line 1\n" },
 	{ "a flag twice", BASE "forward = true\nforward = true\n",
-	  AT ":5: forward is given again\n" },
+	  AT ":5: forward is given again, after line 4\n" },
 	{ "an option of a section twice",
 	  BASE "origin \"b\" { url = \"http://b\"\nurl = \"http://c\" }\n",
-	  AT ":5: url is given again\n" },
+	  AT ":5: url is given again, after line 4; a list has several: "
+	  "\"a\", \"b\"\n" },
 	{ "a peer's kind twice",
 	  BASE "peer \"b\" { kind = squid\nkind = squid }\n",
-	  AT ":5: kind is given again\n" },
+	  AT ":5: kind is given again, after line 4\n" },
 	{ "an origin's cookies twice",
 	  BASE "origin \"b\" { set_cookie = allow\nset_cookie = allow }\n",
-	  AT ":5: set_cookie is given again\n" },
+	  AT ":5: set_cookie is given again, after line 4\n" },
 	{ "a section that is not closed",
 	  BASE "origin \"b\" {\nurl = \"http://b\"\n",
-	  AT ":6: section origin \"b\" is not closed\n" },
+	  AT ":4: section origin \"b\" is not closed\n" },
 	{ "the second section is not closed",
 	  BASE "origin \"b\" { url = \"http://b\" }\n"
 	       "peer \"b\" { url = \"http://b\"",
 	  AT ":5: section peer \"b\" is not closed\n" },
 	{ "an origin without a URL", BASE "origin \"www\" { }\n",
-	  AT ": origin \"www\": url: not given\n" },
+	  AT ":4: origin \"www\": url: not given\n" },
 	{ "an origin that is no host",
 	  BASE "origin \"w/w\" { url = \"http://b\" }\n",
-	  AT ": origin \"w/w\": is not a host\n" },
+	  AT ":4: origin \"w/w\": is not a host\n" },
 	{ "an origin with no name", BASE "origin \"\" { url = \"http://b\" }\n",
-	  AT ": origin \"\": is not a host\n" },
+	  AT ":4: origin \"\": is not a host\n" },
 	{ "an origin's cookies",
 	  BASE "origin \"www\" {\nurl = \"http://b\"\n"
 	       "set_cookie = \"eat\"\n}\n",
 	  AT ":6: set_cookie: \"eat\" is not refuse, strip or allow\n" },
 	{ "cookies of a peer",
 	  BASE "peer \"b\" { set_cookie = \"strip\" }\n",
-	  AT ":4: no such option 'set_cookie'\n" },
+	  AT ":4: no such option 'set_cookie' in section peer\n" },
+	{ "a section for an option", BASE "threads { }\n",
+	  AT ":4: 'threads' is no section: threads = ...\n" },
+	{ "an option for a section", BASE "peer = \"b\"\n",
+	  AT ":4: 'peer' is a section: peer { ... }\n" },
+	{ "an unknown section", BASE "pear \"b\" { }\n",
+	  AT ":4: no such section 'pear'; is 'peer' meant?\n" },
+	{ "a section without a title", BASE "origin { }\n",
+	  AT ":4: origin: needs the name of a host\n" },
+	{ "a section with two titles", BASE "peer a b { }\n",
+	  AT ":4: peer: \"b\": only the name of a node stands here\n" },
+	{ "two values for one", BASE "poll = 1s, 2s\n",
+	  AT ":4: poll: has one value, not 2\n" },
+	{ "a list twice", BASE "tls_data_key = a\ntls_data_key = b\n",
+	  AT ":5: tls_data_key is given again, after line 4; a list has "
+	  "several: \"a\", \"b\"\n" },
+	{ "what is wrong, all at once",
+	  "nod = \"a\"\nlisten_data = here\npoll = \"1ms\npoll = 2ms\n"
+	  "colour = red green\norigin \"a\" {\n\turls = \"http://b\"\n}\n",
+	  AT ":3: a quote is not closed\n"
+	  AT ":5: \"green\" is neither an option, NAME = VALUE, nor a section; "
+	  "a value with blanks needs quotes\n"
+	  AT ":1: no such option 'nod'; is 'node' meant?\n"
+	  AT ":2: listen_data: \"here\" is not an address such as "
+	  "127.0.0.1:8080\n"
+	  AT ":4: poll: \"2ms\" is not between 10ms and 1h\n"
+	  AT ":5: no such option 'colour'\n"
+	  AT ":7: no such option 'urls' in section origin; is 'url' meant?\n" },
+	{ "a log in no folder", BASE "access_log = \"%D/none/log\"\n",
+	  AT ":4: access_log: there is no folder %D/none/\n" },
+	{ "other files in no folder",
+	  BASE "disk_path = \"%D/none/disk//\"\ncontrol = \"%D/none/ctl\"\n"
+	  "admission_file = \"%D/none/seen\"\n",
+	  AT ":5: control: there is no folder %D/none/\n"
+	  AT ":4: disk_path: there is no folder %D/none/\n"
+	  AT ":6: admission_file: there is no folder %D/none/\n" },
+	{ "a log that is a folder", BASE "access_log = \"%D\"\n",
+	  AT ":4: access_log: is a folder\n" },
+	/* its own listeners */
+	{ "a default origin that is this node",
+	  NODE LISTEN "default_origin = \"http://127.0.0.1:8080\"\n",
+	  AT ":3: default_origin: \"http://127.0.0.1:8080\" is this node's "
+	  "own listen_data\n" },
+	{ "an origin that is this node",
+	  NODE "listen_data = \"127.0.0.1:80\"\n"
+	  "origin \"o\" { url = \"http://localhost\" }\n",
+	  AT ":3: origin \"o\": url: \"http://localhost\" is this node's own "
+	  "listen_data\n" },
+	{ "a peer that is this node",
+	  BASE "cluster_key = \"" KEY "\"\nlisten_peer = \"[::1]:8081\"\n"
+	  "peer \"a\" { url = \"http://[::1]:8081\" }\n"
+	  "peer \"b\" { url = \"http://[::1]:8081\" }\n",
+	  AT ":7: peer \"b\": url: \"http://[::1]:8081\" is this node's own "
+	  "listen_peer\n" },
 	{ "a peer of no kind",
 	  BASE "peer \"b\" { url = \"http://b\"\nkind = \"varnish\" }\n",
 	  AT ":5: kind: \"varnish\" is not digestd or squid\n" },
@@ -315,6 +397,11 @@ static const struct {
 	  "peer \"c\" { url = \"http://b\" }\n" },
 	{ "comments and blank lines",
 	  "# one\n\n/* two */\n" BASE "// three\n" },
+	{ "another machine with the port", NODE LISTEN
+	  "default_origin = \"http://192.0.2.1:8080\"\n" },
+	{ "another port of this machine", NODE LISTEN
+	  "default_origin = \"http://127.0.0.1:8081\"\n" },
+	{ "a log beside the configuration", BASE "access_log = \"%D/log\"\n" },
 	{ "no newline at the end",
 	  NODE LISTEN "default_origin = \"http://o\"" },
 };
@@ -459,19 +546,23 @@ static void test_unreadable(void **state)
 	check_unreadable("nul", "has a NUL byte");
 }
 
-/* As many findings as there is room for; the last one is cut. */
+/* As many findings as there is room for, and that there are more. */
 static void test_findings_are_cut(void **state)
 {
 	struct config_errors e = { .len = 0 };
 
 	(void)state;
-	for (int i = 0; i < 1000; i++)
-		config_report(&e, "finding number %d\n", i);
-	assert_int_equal(e.len, sizeof(e.text) - 1);
+	for (int i = 0; i < 1000; i++) {
+		config_report(&e, "finding ");
+		config_report(&e, "number %d\n", i);
+	}
+	assert_true(e.len > sizeof(e.text) - 100);
 	assert_int_equal(strlen(e.text), e.len);
-	assert_non_null(strstr(e.text, "finding number 100\n"));
-	config_report(&e, "another");
-	assert_int_equal(e.len, sizeof(e.text) - 1);
+	assert_non_null(strstr(e.text, "\nfinding number 700\n"));
+	config_report(&e, "x\n");
+	assert_string_equal(strstr(e.text, "\nthere is more"),
+			    "\nthere is more, for which there was no room\n");
+	assert_int_equal(strlen(e.text), e.len);
 }
 
 /* Reloads */

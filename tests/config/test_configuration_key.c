@@ -21,6 +21,9 @@
 static const char key_bytes[] = "\x01\x23\x45\x67\x89\xab\xcd\xef"
 				"\x01\x23\x45\x67\x89\xab\xcd\xef";
 
+#define MAKE_IT \
+	"; make one, the same for all nodes: (umask 077; openssl rand -hex " \
+	"16 >%D/key)\n"
 #define TOO_MUCH "something follows the key; each line has one key, and a " \
 		 "comment begins with #\n"
 
@@ -45,9 +48,10 @@ static const struct {
 	  AT "cluster_key_file: %D/key:2: " TOO_MUCH },
 	{ "two to hash with in a line", KEY "\nhash " KEY " " OTHER, 0600,
 	  AT "cluster_key_file: %D/key:2: " TOO_MUCH },
-	{ "empty", "", 0600, AT "cluster_key_file: %D/key: has no key\n" },
+	{ "empty", "", 0600,
+	  AT "cluster_key_file: %D/key: has no key" MAKE_IT },
 	{ "only a comment", "# " KEY "\n", 0600,
-	  AT "cluster_key_file: %D/key: has no key\n" },
+	  AT "cluster_key_file: %D/key: has no key" MAKE_IT },
 	{ "as many as there may be", KEY "\n" OTHER "\n" OTHER "\n" OTHER,
 	  0600, "" },
 	{ "one more", KEY "\n" OTHER "\n" OTHER "\n" OTHER "\n" KEY, 0600,
@@ -59,7 +63,7 @@ static const struct {
 	{ "two to hash with", KEY "\nhash " KEY "\nhash " OTHER, 0600,
 	  AT "cluster_key_file: %D/key:3: a second line \"hash\"\n" },
 	{ "only one to hash with", "hash " KEY "\n", 0600,
-	  AT "cluster_key_file: %D/key: has no key\n" },
+	  AT "cluster_key_file: %D/key: has no key" MAKE_IT },
 	{ "too short", "0123\n", 0600,
 	  AT "cluster_key_file: %D/key:1: not 32 hexadecimal digits\n" },
 	{ "too long", KEY "0\n", 0600,
@@ -152,7 +156,8 @@ static void test_no_file(void **state)
 	(void)state;
 	unlink(config_path("key"));
 	check_key("absent", BASE "cluster_key_file = \"%D/key\"\n",
-		  AT "cluster_key_file: %D/key: No such file or directory\n");
+		  AT "cluster_key_file: %D/key: No such file or directory"
+		     MAKE_IT);
 }
 
 static void test_in_the_configuration(void **state)

@@ -104,13 +104,13 @@ static const struct {
 	{ "one in place of another",
 	  BASE CRT("data") "tls_data_certificate = \"%D/b.crt\"\n" TWO_KEYS,
 	  -EINVAL,
-	  AT ":5: tls_data_certificate: \"%D/b.crt\" is given again; a list "
-	  "has several: { \"a\", \"b\" }\n" },
+	  AT ":5: tls_data_certificate is given again, after line 4; a list "
+	  "has several: \"a\", \"b\"\n" },
 	{ "a list in place of another", BASE CRT("data")
 	  "tls_data_certificate = { \"%D/b.crt\", \"%D/a.crt\" }\n" TWO_KEYS,
 	  -EINVAL,
-	  AT ":5: tls_data_certificate: \"%D/b.crt\" is given again; a list "
-	  "has several: { \"a\", \"b\" }\n" },
+	  AT ":5: tls_data_certificate is given again, after line 4; a list "
+	  "has several: \"a\", \"b\"\n" },
 	{ "an empty path", BASE "tls_data_certificate = { \"%D/a.crt\", "
 	  "\"\" }\n" TWO_KEYS, -EINVAL,
 	  AT ":4: tls_data_certificate: \"\" is not a path\n" },
@@ -135,8 +135,9 @@ static const struct {
 	  KEY("data") "tls_data_key += \"%D/old.key\"\n", 0,
 	  AT ":5: tls_data_certificate: %D/old.crt: has expired\n" },
 	{ "no list of a peer's",
-	  BASE "tls_peer_certificate = { \"%D/a.crt\" }\n" KEY("peer"),
-	  -EINVAL, AT ":4: unexpected token '{'\n" },
+	  BASE "tls_peer_certificate = \"%D/a.crt\", \"%D/b.crt\"\n"
+	  KEY("peer"), -EINVAL,
+	  AT ":4: tls_peer_certificate: has one value, not 2\n" },
 	{ "faults of two listeners", BASE KEY("data") CRT("peer"), -EINVAL,
 	  AT ":4: tls_data_key: needs tls_data_certificate\n"
 	  AT ":5: tls_peer_certificate: needs tls_peer_key\n" },

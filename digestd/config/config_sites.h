@@ -1,0 +1,27 @@
+/*
+ * The sections "site" of a configuration.
+ */
+#ifndef DIGESTD_CONFIG_CONFIG_SITES_H
+#define DIGESTD_CONFIG_CONFIG_SITES_H
+
+#include <stdio.h>
+
+#include "digestd/config/config_tree.h"
+
+struct config;
+
+/*
+ * Reads them into c->sites, which stays null if there are none. What is wrong
+ * is added to *errors. Returns 0 or -ENOMEM.
+ */
+int config_sites_read(const struct config_node *first, struct config *c,
+		      struct config_errors *errors);
+
+/*
+ * Writes what counts for a URL: its site, its key, and each setting with the
+ * line that has set it. Returns 0; -EINVAL: it is no URL of http or https;
+ * -ENOMEM.
+ */
+int config_explain(const struct config *c, const char *url, FILE *to);
+
+#endif
