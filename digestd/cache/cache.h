@@ -33,10 +33,14 @@ struct disk_entry;
 struct disk_read;
 struct disk_sync;
 struct invalidation_entry;
+struct invalidation;
 struct invalidation_log;
 struct invalidation_newest;
 struct invalidation_position;
+struct keypart;
 struct peerset;
+
+enum { CACHE_HELD_MAX = 32 };
 
 struct cache_settings {
 	uint64_t max_bytes;
@@ -46,6 +50,7 @@ struct cache_settings {
 	uint64_t nbits;     /* the catalog's shape; larger, up to max_bits, */
 	unsigned nhash;     /* when there is more on disk than it is for */
 	uint64_t bits_per_key, max_bits;
+	bool lists; /* the catalog notes its changes, which somebody takes */
 	const char *disk_path; /* null: no disk tier, and the next count not */
 	uint64_t disk_bytes;
 	uint64_t disk_queue_bytes;  /* that may wait to be written */
@@ -54,6 +59,7 @@ struct cache_settings {
 	bool tiers;          /* of what is held for all, and of hot copies */
 	uint64_t instance;   /* of the node, which numbers purges; 0: 1 */
 	uint32_t max_purges; /* that are known; 0: INVALIDATION_LOG_MAX */
+	struct troubles *troubles; /* of the disk; borrowed; null: not told */
 };
 
 /*
@@ -118,6 +124,18 @@ bool cache_holds(struct cache *cache, const struct scd_key *key);
  * would get, which is no use of it. */
 bool cache_has(struct cache *cache, const struct scd_key *key,
 	       const struct fields *request);
+
+/* What is stored under a key, for who explains it. */
+struct cache_held {
+	size_t in_memory, on_disk; /* variants */
+	/* The first of those in memory, each with one user more: */
+	struct cached *variants[CACHE_HELD_MAX];
+	size_t n;
+};
+
+/* Looks at it without using it. */
+void cache_look(struct cache *cache, const struct scd_key *key,
+		struct cache_held *out);
 
 /*
  * A thread's way to look things up without a lock, and without counting what it
@@ -299,6 +317,12 @@ struct invalidation_newest cache_last_purge(struct cache *cache,
 					    const struct scd_key *key,
 					    const char *uri);
 
+/* Calls back with the canonical URIs of what is in memory and fresh, of a part
+ * of all keys, under a lock; variants have the same. */
+void cache_each_fresh(struct cache *cache, const struct keypart *part,
+		      int64_t now_s, void (*each)(void *arg, const char *uri),
+		      void *arg);
+
 /* Into how many parts to divide a walk over the store, see store_parts(). */
 uint64_t cache_parts(struct cache *cache);
 
@@ -334,6 +358,36 @@ void cache_purge_part(struct cache *cache, struct purge_walk *walk,
 
 /* All parts are done, or will never be. */
 void cache_purge_end(struct cache *cache, struct purge_walk *walk);
+
+/*
+ * Has on_purge(arg, of) called for each purge that begins from now on, whoever
+ * has asked for it, before that has any effect elsewhere; from any thread, with
+ * a lock: it calls nothing of the cache.
+ */
+void cache_on_purge(struct cache *cache,
+		    void (*on_purge)(void *arg, const struct invalidation *of),
+		    void *arg);
+
+/*
+ * Purges at once, in one go, what another process that had the same disk has
+ * purged: no peer is told of it by this one.
+ */
+void cache_purge_now(struct cache *cache, const struct invalidation *of,
+		     int64_t now_s);
+
+/*
+ * Leaves the disk, if there is one, to another process, see disk_retire().
+ * From the service's thread.
+ */
+void cache_retire_disk(struct cache *cache);
+
+/*
+ * After cache_retire_disk(), where the other process has not come to serve:
+ * this one goes on without a disk, and nobody is told of purges any more. What
+ * is on the disk, at `path`, may be had at the next start, unless something is
+ * purged until then, or has been since (`purged`): then it is removed.
+ */
+void cache_give_up_disk(struct cache *cache, const char *path, bool purged);
 
 /*
  * What a peer must have applied before its copy of a key is as new as what is

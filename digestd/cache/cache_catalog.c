@@ -204,6 +204,8 @@ int cache_make_catalog(struct cache *cache,
 	err = catalog_new(&cache->catalog, nbits, settings->nhash);
 	if (err)
 		return err == SCD_ENOMEM ? -ENOMEM : -EINVAL;
+	if (settings->lists)
+		catalog_note_changes(cache->catalog);
 	if (cache->ondisk.store)
 		store_each_key(cache->ondisk.store, &all, cache_catalog_add_key,
 			       cache->catalog);

@@ -532,6 +532,19 @@ void cache_discard_disk(struct cache *cache)
 	cache->given_up = NULL;
 }
 
+void cache_give_up_disk(struct cache *cache, const char *path, bool purged)
+{
+	cache_purges_lock(cache);
+	cache->on_purge = NULL;
+	assert(!cache->given_up);
+	cache->given_up = strdup(path);
+	if (purged)
+		cache_discard_disk(cache);
+	else if (!cache->given_up)
+		(void)disk_discard(path); /* rather than what was purged */
+	cache_purges_unlock(cache);
+}
+
 int cache_open_disk(struct cache *cache, const struct cache_settings *settings)
 {
 	struct disk_settings disk = {
@@ -539,6 +552,7 @@ int cache_open_disk(struct cache *cache, const struct cache_settings *settings)
 		.secret = settings->hash_secret,
 		.max_bytes = settings->disk_bytes,
 		.max_queue_bytes = settings->disk_queue_bytes,
+		.troubles = settings->troubles,
 		.events = {cache_disk_written, cache_disk_was_read,
 			   cache_disk_where, cache_disk_moved, cache_disk_lost,
 			   cache},
@@ -566,6 +580,12 @@ int cache_open_disk(struct cache *cache, const struct cache_settings *settings)
 	if (err)
 		return cache_disk_give_up(cache, settings->disk_path, err);
 	return 0;
+}
+
+void cache_retire_disk(struct cache *cache)
+{
+	if (cache->disk)
+		disk_retire(cache->disk);
 }
 
 void cache_close_disk(struct cache *cache)

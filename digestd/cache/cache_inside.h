@@ -117,6 +117,9 @@ struct cache {
 	struct peerset *view;    /* what peers have, for tiers; null: nothing */
 	uint64_t instance;	 /* of the node, for its purges */
 	struct invalidation_log *purges;
+	/* who is told of purges; null: nobody. Under purges_lock */
+	void (*on_purge)(void *arg, const struct invalidation *of);
+	void *on_purge_arg;
 	bool behind; /* see cache_catch_up(); changed atomically */
 	bool unheard; /* see cache_hear_all(); the same */
 	bool doubted; /* see cache_doubt_disk(); the same */

@@ -172,6 +172,24 @@ void cache_purges_unlock(struct cache *cache)
 	pthread_mutex_unlock(&cache->purges_lock);
 }
 
+void cache_on_purge(struct cache *cache,
+		    void (*on_purge)(void *arg, const struct invalidation *of),
+		    void *arg)
+{
+	cache_purges_lock(cache);
+	cache->on_purge = on_purge;
+	cache->on_purge_arg = arg;
+	cache_purges_unlock(cache);
+}
+
+/* With the lock of purges. */
+static void cache_purge_tell(const struct cache *cache,
+			     const struct invalidation *of)
+{
+	if (cache->on_purge)
+		cache->on_purge(cache->on_purge_arg, of);
+}
+
 /* Of a key */
 
 /* What is on disk of that which is in memory too. */
@@ -203,6 +221,7 @@ static uint64_t cache_purge_log(struct cache *cache,
 		invalidation_log_newest(log, &subject).added <= *purge->asked;
 	uint64_t seq = invalidation_log_add(log, &of, &purge->at, purge->now_s);
 
+	cache_purge_tell(cache, &of);
 	cache_discard_disk(cache);
 	if (current)
 		*purge->asked = invalidation_log_now(log);
@@ -277,6 +296,7 @@ static void cache_purge_note(struct cache *cache,
 			walk->first = invalidation_log_now(log) + 1;
 		}
 		walk->walks = true;
+		cache_purge_tell(cache, &e->of);
 		walk->seq =
 			invalidation_log_add(log, &e->of, &at, purge->now_s);
 	}
@@ -382,4 +402,20 @@ void cache_purge_part(struct cache *cache, struct purge_walk *walk,
 	cache_end_batch(cache, &batch);
 	if (cache->disk)
 		walk->removed += cache_purge_disk(cache, part, walk);
+}
+
+void cache_purge_now(struct cache *cache, const struct invalidation *of,
+		     int64_t now_s)
+{
+	const struct invalidation_entry entry = { .of = *of };
+	const struct cache_purge purge = {
+		.entries = &entry, .n = 1, .now_s = now_s, .local = true,
+	};
+	struct keypart part = { .count = cache_parts(cache) };
+	struct purge_walk walk;
+
+	cache_purge_begin(cache, &purge, &walk);
+	for (; walk.walks && part.number < part.count; part.number++)
+		cache_purge_part(cache, &walk, &part);
+	cache_purge_end(cache, &walk);
 }

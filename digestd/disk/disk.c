@@ -5,6 +5,8 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -12,11 +14,7 @@
 #include "digestd/disk/cached.h"
 #include "digestd/disk/disk_inside.h"
 #include "digestd/disk/disk_segments.h"
-
-enum {
-	COMPLAINTS = 5, /* in a period */
-	COMPLAINTS_MS = 10000,
-};
+#include "digestd/os/troubles.h"
 
 static int64_t disk_now_ms(void)
 {
@@ -26,27 +24,45 @@ static int64_t disk_now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Whether there may be one more line. */
-static bool disk_may_complain(struct disk *disk)
+/* What an error of the file system is to the node's operator. */
+static enum trouble disk_trouble_of(int err)
 {
-	unsigned dropped = 0;
-	bool allowed;
+	switch (-err) {
+	case ENOSPC:
+	case EDQUOT:
+	case EFBIG:
+		return TROUBLE_disk_full;
+	case EBADMSG:
+		return TROUBLE_disk_damaged;
+	case EMFILE:
+	case ENFILE:
+		return TROUBLE_descriptors;
+	case ENOMEM:
+		return TROUBLE_memory;
+	default:
+		return TROUBLE_disk_error;
+	}
+}
 
-	pthread_mutex_lock(&disk->lock);
-	allowed = log_allow(&disk->complaints, disk_now_ms(), &dropped);
-	pthread_mutex_unlock(&disk->lock);
-	if (dropped)
-		log_write(LOG_WARNING, "disk", "%u message%s suppressed",
-			  dropped, dropped == 1 ? "" : "s");
-	return allowed;
+__attribute__((format(printf, 3, 4)))
+static void disk_complain(const struct disk *disk, int err, const char *format,
+			  ...)
+{
+	char detail[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(detail, sizeof(detail), format, args);
+	va_end(args);
+	troubles_of_part(disk->troubles, TROUBLE_PART_disk,
+			 disk_trouble_of(err), detail, disk_now_ms());
 }
 
 void disk_complain_of_write(struct disk *disk, const struct cached *c,
 			    const char *where, int err)
 {
-	if (disk_may_complain(disk))
-		log_write(LOG_WARNING, "disk", "writing object %s to %s/%s: %s",
-			  cached_uri(c), disk->path, where, strerror(-err));
+	disk_complain(disk, err, "writing object %s to %s/%s: %s",
+		      cached_uri(c), disk->path, where, strerror(-err));
 }
 
 void disk_complain_of_segment(struct disk *disk, uint32_t number,
@@ -54,22 +70,19 @@ void disk_complain_of_segment(struct disk *disk, uint32_t number,
 {
 	char name[DISK_SEGMENT_NAME_BYTES];
 
-	if (!disk_may_complain(disk))
-		return;
 	disk_segments_name(number, name);
-	log_write(LOG_WARNING, "disk", "%s %s/%s: %s", what, disk->path, name,
-		  err ? strerror(-err) : "it has been removed");
+	disk_complain(disk, err ? err : -EBADMSG, "%s %s/%s: %s", what,
+		      disk->path, name,
+		      err ? strerror(-err) : "it has been removed");
 }
 
 void disk_complain_of_read(struct disk *disk, const char *uri,
 			   const char *where, int err)
 {
-	if (disk_may_complain(disk))
-		log_write(LOG_WARNING, "disk",
-			  "reading object %s from %s/%s: %s",
-			  uri ? uri : "of unknown name", disk->path,
-			  where, err == -EBADMSG ? "damaged: it is removed" :
-						   strerror(-err));
+	disk_complain(disk, err, "reading object %s from %s/%s: %s",
+		      uri ? uri : "of unknown name", disk->path, where,
+		      err == -EBADMSG ? "damaged: it is removed" :
+					strerror(-err));
 }
 
 static void disk_init_threads(struct disk *d)
@@ -99,8 +112,7 @@ int disk_open(const struct disk_settings *settings, struct disk **out)
 	d->max_queue_bytes = settings->max_queue_bytes;
 	d->max_bytes = settings->max_bytes;
 	d->last_buffered = &d->buffered;
-	d->complaints = (struct log_limit){ .burst = COMPLAINTS,
-					    .period_ms = COMPLAINTS_MS };
+	d->troubles = settings->troubles;
 	d->last_read = &d->reads;
 	disk_batch_init(&d->waiting);
 	disk_init_threads(d);
@@ -149,6 +161,20 @@ static void disk_forget_removals(struct disk *d)
 		d->waiting.removals = e->next;
 		disk_entry_free(e);
 	}
+}
+
+void disk_retire(struct disk *d)
+{
+	pthread_mutex_lock(&d->lock);
+	d->retired = true;
+	pthread_cond_broadcast(&d->to_write);
+	pthread_mutex_unlock(&d->lock);
+	if (d->has_writer)
+		pthread_join(d->writer, NULL);
+	d->has_writer = false;
+	disk_forget_removals(d);
+	disk_log_close(&d->log);
+	disk_files_unlock(d->files);
 }
 
 void disk_close(struct disk **disk)

@@ -29,6 +29,7 @@
 
 struct cached;
 struct disk;
+struct troubles;
 
 /* One row each: name, what it counts. */
 /* clang-format off */
@@ -131,6 +132,7 @@ struct disk_settings {
 	const uint8_t *secret; /* of the keys, 16 bytes; copied */
 	uint64_t max_bytes; /* of the disk */
 	uint64_t max_queue_bytes; /* of bodies that wait to be written */
+	struct troubles *troubles; /* borrowed; null: not told */
 	struct disk_events events;
 };
 
@@ -159,6 +161,13 @@ int disk_load(struct disk *disk,
  * errno, and then some may be left.
  */
 int disk_discard(const char *path);
+
+/*
+ * Leaves the folder to another process: writes what is waiting, and nothing
+ * from then on. What is stored by then can be read as long as the other one
+ * leaves it there; what is removed is not written down. Waits for the disk.
+ */
+void disk_retire(struct disk *disk);
 
 /* Writes what is waiting, and frees; *disk becomes null; null is allowed. */
 void disk_close(struct disk **disk);

@@ -93,6 +93,11 @@ int disk_files_open(const char *path, struct disk_files **out)
 	return err;
 }
 
+void disk_files_unlock(const struct disk_files *files)
+{
+	flock(files->folder, LOCK_UN);
+}
+
 int disk_files_folder(const struct disk_files *files)
 {
 	return files->folder;

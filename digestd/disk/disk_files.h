@@ -22,6 +22,9 @@ struct disk_files;
  */
 int disk_files_open(const char *path, struct disk_files **out);
 
+/* Lets another process open the folder. */
+void disk_files_unlock(const struct disk_files *files);
+
 /* The folder's descriptor, for disk_segments.c. */
 int disk_files_folder(const struct disk_files *files);
 

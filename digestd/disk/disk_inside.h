@@ -38,8 +38,9 @@ struct disk {
 	pthread_mutex_t lock; /* guards the rest */
 	uint64_t next_id;
 	struct disk_counters counters;
-	struct log_limit complaints;
+	struct troubles *troubles;
 	bool stopping;
+	bool retired; /* see disk_retire() */
 	uint64_t max_bytes; /* of the disk */
 
 	struct disk_batch waiting;

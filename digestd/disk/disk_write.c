@@ -68,8 +68,9 @@ bool disk_write(struct disk *disk, const struct scd_key *key,
 
 	assert(e->id && !e->pending);
 	pthread_mutex_lock(&disk->lock);
-	room = w && disk->waiting.bytes + disk->writing_bytes + c->body_len <=
-			    disk->max_queue_bytes;
+	room = w && !disk->retired &&
+	       disk->waiting.bytes + disk->writing_bytes + c->body_len <=
+		       disk->max_queue_bytes;
 	if (room) {
 		*w = (struct disk_writing){
 			.e = e, .key = *key, .id = e->id, .c = cached_ref(c)};
@@ -93,26 +94,41 @@ void disk_spare(struct disk_entry *e)
 
 void disk_remove(struct disk *disk, struct disk_entry *e)
 {
+	bool retired;
+
 	assert(e->id && !e->pending);
 	pthread_mutex_lock(&disk->lock);
-	disk_write_wake(disk, disk_write_has_work(&disk->waiting), true);
-	e->next = disk->waiting.removals;
-	disk->waiting.removals = e;
+	retired = disk->retired;
+	if (!retired) {
+		disk_write_wake(disk, disk_write_has_work(&disk->waiting),
+				true);
+		e->next = disk->waiting.removals;
+		disk->waiting.removals = e;
+	}
 	pthread_mutex_unlock(&disk->lock);
+	if (retired)
+		disk_entry_free(e);
 }
 
 void disk_renew(struct disk *disk, const struct scd_key *key, uint64_t id,
 		struct cached *c)
 {
 	struct disk_writing *w = malloc(sizeof(*w));
+	bool retired;
 
 	assert(id && c);
 	if (!w)
 		return;
 	*w = (struct disk_writing){ .key = *key, .id = id, .c = cached_ref(c) };
 	pthread_mutex_lock(&disk->lock);
-	disk_write_enqueue(disk, w, 0);
+	retired = disk->retired;
+	if (!retired)
+		disk_write_enqueue(disk, w, 0);
 	pthread_mutex_unlock(&disk->lock);
+	if (retired) {
+		cached_unref(&w->c);
+		free(w);
+	}
 }
 
 void disk_limit(struct disk *disk, uint64_t max_bytes)
@@ -127,10 +143,14 @@ void disk_sync(struct disk *disk, struct disk_sync *sync)
 	assert(sync->loop && sync->call.run);
 	pthread_mutex_lock(&disk->lock);
 	assert(!sync->waits);
-	sync->waits = true;
-	sync->next = disk->waiting.syncs;
-	disk->waiting.syncs = sync;
-	pthread_cond_signal(&disk->to_write);
+	if (disk->retired) {
+		loop_post(sync->loop, &sync->call);
+	} else {
+		sync->waits = true;
+		sync->next = disk->waiting.syncs;
+		disk->waiting.syncs = sync;
+		pthread_cond_signal(&disk->to_write);
+	}
 	pthread_mutex_unlock(&disk->lock);
 }
 
@@ -517,6 +537,12 @@ static void disk_write_end_syncs(struct disk *d, struct disk_batch *b)
 	pthread_mutex_unlock(&d->lock);
 }
 
+/* With the lock. */
+static bool disk_write_ends(const struct disk *d)
+{
+	return d->stopping || d->retired;
+}
+
 /* Waits for more, unless much is there already, or somebody waits for it. With
  * the lock. */
 static void disk_write_linger(struct disk *d)
@@ -529,7 +555,7 @@ static void disk_write_linger(struct disk *d)
 		until.tv_nsec -= 1000000000;
 		until.tv_sec++;
 	}
-	while (!d->stopping && !disk_write_is_enough(d) &&
+	while (!disk_write_ends(d) && !disk_write_is_enough(d) &&
 	       !pthread_cond_timedwait(&d->to_write, &d->lock, &until))
 		;
 }
@@ -538,7 +564,7 @@ static void disk_write_linger(struct disk *d)
 static bool disk_write_take_batch(struct disk *d, struct disk_batch *b)
 {
 	pthread_mutex_lock(&d->lock);
-	while (!disk_write_has_work(&d->waiting) && !d->stopping)
+	while (!disk_write_has_work(&d->waiting) && !disk_write_ends(d))
 		pthread_cond_wait(&d->to_write, &d->lock);
 	disk_write_linger(d);
 	*b = d->waiting;

@@ -29,6 +29,7 @@ struct walk {
 	struct store *from; /* null: nothing is removed */
 	const struct keypart *part;
 	void (*each)(void *arg, const struct scd_key *key);
+	void (*each_entry)(void *arg, struct store_entry *e);
 	bool (*matches)(void *arg, struct store_entry *e);
 	void *arg;
 	size_t removed;
@@ -361,6 +362,25 @@ void store_each_key(const struct store *s, const struct keypart *part,
 
 	assert(part->number < part->count && each);
 	store_index_walk(&s->index, part, store_visit_key, &walk);
+}
+
+static void store_visit_entry(void *arg, struct store_entry *e)
+{
+	const struct walk *walk = arg;
+
+	if (store_is_in_part(walk, e))
+		walk->each_entry(walk->arg, e);
+}
+
+void store_each_entry(const struct store *s, const struct keypart *part,
+		      void (*each)(void *arg, struct store_entry *e),
+		      void *arg)
+{
+	struct walk walk = {
+		.store = s, .part = part, .each_entry = each, .arg = arg};
+
+	assert(part->number < part->count && each);
+	store_index_walk(&s->index, part, store_visit_entry, &walk);
 }
 
 static void store_remove_matching(void *arg, struct store_entry *e)

@@ -173,6 +173,11 @@ void store_each_key(const struct store *s, const struct keypart *part,
 		    void (*each)(void *arg, const struct scd_key *key),
 		    void *arg);
 
+/* Calls back for every entry of a part, each variant of a key. */
+void store_each_entry(const struct store *s, const struct keypart *part,
+		      void (*each)(void *arg, struct store_entry *e),
+		      void *arg);
+
 /* Removes the entries of a part that match; returns how many there were. */
 size_t store_remove_if(struct store *s, const struct keypart *part,
 		       bool (*matches)(void *arg, struct store_entry *e),

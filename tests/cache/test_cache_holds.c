@@ -3,6 +3,7 @@
  * asked without its being taken for used.
  */
 #include "digestd/cache/cache.h"
+#include "digestd/store/keypart.h"
 #include "tests/cache/small_cache.h"
 #include "tests/unit.h"
 
@@ -65,11 +66,61 @@ static void test_asking_is_no_use(void **state)
 	assert_false(holds("http://a/3"));
 }
 
+/* What a walk over parts of all keys has called with. */
+struct visited {
+	unsigned n[4]; /* of http://a/0 to 3 */
+};
+
+static void visit(void *arg, const char *uri)
+{
+	struct visited *v = arg;
+
+	assert_true(uri[9] >= '0' && uri[9] <= '3');
+	v->n[uri[9] - '0']++;
+}
+
+static struct visited visit_fresh(uint64_t nparts, int64_t now_s)
+{
+	struct visited v = { { 0 } };
+
+	for (uint64_t i = 0; i < nparts; i++) {
+		const struct keypart part = { i, nparts };
+
+		cache_each_fresh(cache, &part, now_s, visit, &v);
+	}
+	return v;
+}
+
+/* Each of those that are fresh comes once, whatever the parts. */
+static void test_fresh_ones_are_visited(void **state)
+{
+	int64_t born_s;
+	struct cached *c;
+
+	(void)state;
+	put("http://a/1");
+	put("http://a/2");
+	c = small_cache_get(cache, "http://a/1");
+	born_s = freshness_spans(&c->freshness).born_s;
+	cached_unref(&c);
+	for (uint64_t nparts = 1; nparts <= 64; nparts *= 4) {
+		const struct visited v = visit_fresh(nparts, born_s);
+
+		assert_int_equal(v.n[1], 1);
+		assert_int_equal(v.n[2], 1);
+		assert_int_equal(v.n[0] + v.n[3], 0);
+	}
+	assert_int_equal(visit_fresh(4, born_s + 59).n[1], 1);
+	assert_int_equal(visit_fresh(4, born_s + 60).n[1], 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_asking_is_no_use, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(test_fresh_ones_are_visited,
+						set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
