@@ -7,6 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NOTED_FIRST = 64 }; /* room for changes, at first */
+
+/* Fingerprints noted. */
+struct catalog_notes {
+	uint64_t *at;
+	size_t n, room;
+};
+
 struct catalog {
 	struct scd_counting *filter;
 	struct scd_counting *next; /* null: no rebuild */
@@ -22,6 +30,8 @@ struct catalog {
 	void (*notify)(void *arg); /* null: nobody waits for changes */
 	void *notify_arg;
 	uint64_t notify_at; /* when there are so many */
+	bool notes, lost;   /* changes are noted; one could not be */
+	struct catalog_notes came, went; /* since the last snapshot */
 };
 
 int catalog_new(struct catalog **out, uint64_t nbits, unsigned nhash)
@@ -46,6 +56,8 @@ void catalog_free(struct catalog **c)
 	scd_counting_free(&(*c)->filter);
 	scd_counting_free(&(*c)->next);
 	scd_bloom_free(&(*c)->copy);
+	free((*c)->came.at);
+	free((*c)->went.at);
 	free(*c);
 	*c = NULL;
 }
@@ -71,6 +83,47 @@ static void catalog_follow_in_copy(struct catalog *c, const struct scd_key *key)
 		if (at[i] / 8 < c->copied)
 			c->copy.bits[at[i] / 8] = b->bits[at[i] / 8];
 	}
+}
+
+void catalog_note_changes(struct catalog *c)
+{
+	assert(!c->nkeys);
+	c->notes = true;
+}
+
+/* Notes a key. What cannot be noted once leaves all later lists wrong. */
+static void catalog_note(struct catalog *c, struct catalog_notes *notes,
+			 const struct scd_key *key)
+{
+	size_t room = notes->room ? 2 * notes->room : NOTED_FIRST;
+	uint64_t *at;
+
+	if (!c->notes || c->lost)
+		return;
+	if (notes->n == notes->room) {
+		at = realloc(notes->at, room * sizeof(*at));
+		if (!at) {
+			c->lost = true;
+			return;
+		}
+		notes->at = at;
+		notes->room = room;
+	}
+	notes->at[notes->n++] = scd_fingerprint(key, CATALOG_NOTED_WIDTH);
+}
+
+/* Hands over what was noted. */
+static void catalog_take_notes(struct catalog *c, struct catalog_snapshot *out)
+{
+	out->changes = (struct scd_list_change){
+		.removed = c->went.at,
+		.added = c->came.at,
+		.nremoved = c->went.n,
+		.nadded = c->came.n,
+	};
+	out->lost = c->lost;
+	c->came = (struct catalog_notes){ 0 };
+	c->went = (struct catalog_notes){ 0 };
 }
 
 static void catalog_notify_if_many(struct catalog *c)
@@ -104,6 +157,7 @@ void catalog_add(struct catalog *c, const struct scd_key *key)
 	if (catalog_is_in_next(c, key))
 		scd_counting_add(c->next, key);
 	catalog_follow_in_copy(c, key);
+	catalog_note(c, &c->came, key);
 	c->nkeys++;
 	catalog_count_change(c);
 }
@@ -115,6 +169,7 @@ void catalog_remove(struct catalog *c, const struct scd_key *key)
 	if (catalog_is_in_next(c, key))
 		scd_counting_remove(c->next, key);
 	catalog_follow_in_copy(c, key);
+	catalog_note(c, &c->went, key);
 	c->nkeys--;
 	catalog_count_change(c);
 }
@@ -175,7 +230,7 @@ void catalog_snapshot_begin(struct catalog *c, struct scd_bloom *copy)
 	*copy = (struct scd_bloom){ 0 };
 }
 
-/* The copy is whole: it is the next generation. */
+/* The copy is whole, or none is asked for: it is the next generation. */
 static void catalog_end_snapshot(struct catalog *c, int64_t now_ms,
 				 struct catalog_snapshot *out)
 {
@@ -184,6 +239,7 @@ static void catalog_end_snapshot(struct catalog *c, int64_t now_ms,
 		.generation = ++c->generation,
 		.nkeys = c->nkeys,
 	};
+	catalog_take_notes(c, out);
 	c->copy = (struct scd_bloom){ 0 };
 	c->copied = 0;
 	c->changed = 0;
@@ -205,6 +261,19 @@ bool catalog_snapshot_slice(struct catalog *c, int64_t now_ms,
 		return false;
 	catalog_end_snapshot(c, now_ms, out);
 	return true;
+}
+
+void catalog_snapshot_changes(struct catalog *c, int64_t now_ms,
+			      struct catalog_snapshot *out)
+{
+	assert(c->notes && !c->copy.bits);
+	catalog_end_snapshot(c, now_ms, out);
+}
+
+void catalog_snapshot_free(struct catalog_snapshot *snapshot)
+{
+	scd_bloom_free(&snapshot->bloom);
+	scd_list_change_free(&snapshot->changes);
 }
 
 int catalog_snapshot(struct catalog *c, int64_t now_ms,

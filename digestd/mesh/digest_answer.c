@@ -9,7 +9,8 @@ static bool digest_ask_has(const struct digest_ask *ask,
 {
 	for (unsigned i = 0; i < ask->ntags; i++) {
 		if (ask->tags[i].instance == tag->instance &&
-		    ask->tags[i].generation == tag->generation)
+		    ask->tags[i].generation == tag->generation &&
+		    ask->tags[i].list == tag->list)
 			return true;
 	}
 	return false;
@@ -22,7 +23,8 @@ static struct digest_answer digest_answer_body(const struct digest_ask *ask,
 {
 	for (unsigned i = 0; i < p->ndeltas; i++) {
 		const struct publication_delta *delta = &p->deltas[i];
-		const struct digest_tag base = {p->instance, delta->from};
+		const struct digest_tag base = {p->instance, delta->from,
+						false};
 		struct blob *blob = publication_smallest(delta, ask->takes);
 
 		if (!blob || !digest_ask_has(ask, &base))
@@ -38,21 +40,69 @@ static struct digest_answer digest_answer_body(const struct digest_ask *ask,
 				      .blob = p->full};
 }
 
+/* The first of the steps that the asker needs; nsteps: there is none. */
+static size_t digest_answer_step(const struct digest_ask *ask,
+				 const struct publication *p)
+{
+	const size_t none = p->list->nsteps;
+	size_t newest = none;
+
+	for (unsigned i = 0; i < ask->ntags; i++) {
+		const struct digest_tag *tag = &ask->tags[i];
+		size_t step = none;
+
+		if (tag->list && tag->instance == p->instance)
+			step = list_publication_find(p->list, tag->generation);
+		if (step != none && (newest == none || step > newest))
+			newest = step;
+	}
+	return newest;
+}
+
+/* The frames from the newest generation that the asker has; or the full digest,
+ * if there are none, or if it is smaller with those that follow it. */
+static struct digest_answer digest_answer_list(const struct digest_ask *ask,
+					       const struct publication *p)
+{
+	const struct list_publication *list = p->list;
+	const size_t step = ask->takes_frames ? digest_answer_step(ask, p)
+					      : list->nsteps;
+	const size_t after = list_publication_find(list, list->full_generation);
+
+	if (step == list->nsteps ||
+	    list_publication_bytes(list, step) >
+		    list->full->len + list_publication_bytes(list, after))
+		return (struct digest_answer){.kind = DIGEST_ANSWER_FULL,
+					      .list = true,
+					      .blob = list->full};
+	return (struct digest_answer){.kind = DIGEST_ANSWER_DELTA,
+				      .list = true,
+				      .from = list->steps[step].from,
+				      .step = step};
+}
+
 struct digest_answer digest_answer_to(const struct digest_ask *ask,
 				      const struct publication *p,
 				      int64_t max_wait_s)
 {
 	struct digest_tag tag;
+	bool list;
 
 	if (!p)
 		return (struct digest_answer){.kind = DIGEST_ANSWER_NONE};
-	tag = (struct digest_tag){p->instance, p->generation};
+	list = ask->takes_lists && p->list;
+	if (!list && !p->full)
+		return (struct digest_answer){.kind = DIGEST_ANSWER_NO_ARRAY};
+	tag = (struct digest_tag){p->instance, p->generation, list};
 	if (!digest_ask_has(ask, &tag))
-		return digest_answer_body(ask, p);
+		return list ? digest_answer_list(ask, p)
+			    : digest_answer_body(ask, p);
 	if (ask->wait_s <= 0 || max_wait_s <= 0)
-		return (struct digest_answer){.kind = DIGEST_ANSWER_UNCHANGED};
+		return (struct digest_answer){.kind = DIGEST_ANSWER_UNCHANGED,
+					      .list = list};
 	return (struct digest_answer){
 		.kind = DIGEST_ANSWER_WAIT,
+		.list = list,
 		.wait_s = ask->wait_s < max_wait_s ? ask->wait_s : max_wait_s,
 	};
 }

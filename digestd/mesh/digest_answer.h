@@ -13,6 +13,7 @@
 /* A generation of an instance, as an entity tag names it. */
 struct digest_tag {
 	uint64_t instance, generation;
+	bool list; /* the list of it; or the array */
 };
 
 enum { DIGEST_ASK_BASES = 8 };
@@ -21,12 +22,15 @@ enum { DIGEST_ASK_BASES = 8 };
 struct digest_ask {
 	struct digest_tag tags[DIGEST_ASK_BASES];
 	unsigned ntags;
-	struct delta_forms takes;
+	struct delta_forms takes; /* of arrays */
+	bool takes_lists;  /* and prefers them */
+	bool takes_frames; /* of lists */
 	int64_t wait_s; /* for something new; 0: it does not wait */
 };
 
 enum digest_answer_kind {
 	DIGEST_ANSWER_NONE,      /* there is no generation yet */
+	DIGEST_ANSWER_NO_ARRAY,  /* there is one, but of lists only */
 	DIGEST_ANSWER_WAIT,      /* for the next, wait_s at most; then again */
 	DIGEST_ANSWER_UNCHANGED, /* it has the current one */
 	DIGEST_ANSWER_DELTA,     /* from a generation that it has */
@@ -38,7 +42,10 @@ struct digest_answer {
 	int64_t wait_s;    /* to wait */
 	uint64_t from;     /* of a delta */
 	bool conditional;  /* its form */
-	struct blob *blob; /* of both bodies; borrowed from the publication */
+	bool list;         /* it is about the list; or the array */
+	size_t step;       /* delta of a list: the first one */
+	struct blob *blob; /* the body; borrowed from the publication. Null:
+			    * the delta of a list, list_publication_frames() */
 };
 
 /*

@@ -26,6 +26,8 @@ bool following_expects(enum following_state state,
 	case FOLLOWING_DUE:
 	case FOLLOWING_OUTCOME:
 	case FOLLOWING_LOOKUPS:
+	case FOLLOWING_HELD:
+	case FOLLOWING_FREED:
 		return true;
 	case FOLLOWING_ENDED:
 		return state == FOLLOWING_FETCHING;
@@ -198,6 +200,12 @@ struct following_actions following_step(struct following *f,
 		if (f->has_digest)
 			peer_health_lookups(&f->health, (double)event->lookups,
 					    f->fp, now_ms);
+		break;
+	case FOLLOWING_HELD:
+		out.health = peer_health_hold(&f->health);
+		break;
+	case FOLLOWING_FREED:
+		out.health = peer_health_release(&f->health);
 		break;
 	}
 	following_finish(f, policy, now_ms, &out);

@@ -22,9 +22,11 @@
  * then on, and owns no keys, until an answer comes that does not say so: it is
  * there again, or another instance.
  *
+ * An operator may have it left alone (HELD) and asked again (FREED).
+ *
  * In each state, DUE may also be the end of a breaker's or a quarantine's time,
- * or a digest's that has become too old; OUTCOME and LOOKUPS are about the
- * peer's health.
+ * or a digest's that has become too old; OUTCOME, LOOKUPS, HELD and FREED
+ * are about the peer's health.
  */
 #ifndef DIGESTD_MESH_FOLLOWING_H
 #define DIGESTD_MESH_FOLLOWING_H
@@ -54,9 +56,11 @@ enum following_event_kind {
 	FOLLOWING_DECODED, /* into `digest` */
 	FOLLOWING_OUTCOME, /* of asking the peer for an object: `outcome` */
 	FOLLOWING_LOOKUPS, /* the digest was consulted for so many more keys */
+	FOLLOWING_HELD,    /* an operator puts it into quarantine */
+	FOLLOWING_FREED,   /* an operator ends its quarantine */
 };
 
-enum { FOLLOWING_EVENTS = FOLLOWING_LOOKUPS + 1 };
+enum { FOLLOWING_EVENTS = FOLLOWING_FREED + 1 };
 
 struct following_policy {
 	struct fetch_schedule_policy fetch;

@@ -85,6 +85,7 @@ void publication_unref(struct publication *p)
 	if (!p || atomic_fetch_sub_explicit(&p->users, 1,
 					    memory_order_acq_rel) != 1)
 		return;
+	list_publication_free(p->list);
 	blob_unref(p->full);
 	for (unsigned i = 0; i < p->ndeltas; i++) {
 		blob_unref(p->deltas[i].xor);
@@ -317,16 +318,31 @@ static int generations_fold(struct generations *g,
 	return SCD_OK;
 }
 
-int generations_publish(struct generations *g,
-			struct catalog_snapshot *snapshot,
-			struct publication **out)
+/* No array is asked for: none is kept. */
+static int generations_publish_none(struct generations *g,
+				    const struct catalog_snapshot *snapshot,
+				    struct publication **out)
+{
+	struct publication *p =
+		generations_publication_new(g->instance, snapshot->generation);
+
+	while (g->nbases)
+		generations_drop_oldest(g);
+	if (!p)
+		return SCD_ENOMEM;
+	*out = p;
+	return SCD_OK;
+}
+
+static int generations_publish_array(struct generations *g,
+				     struct catalog_snapshot *snapshot,
+				     struct publication **out)
 {
 	struct publication *p =
 		generations_publication_new(g->instance, snapshot->generation);
 	int error = p ? generations_fold(g, snapshot) : SCD_ENOMEM;
 	bool newest = true; /* of those that anybody holds */
 
-	assert(snapshot->bloom.bits);
 	if (!error)
 		error = generations_encode_full(p, snapshot);
 	for (unsigned i = 0; !error && i < g->nbases; i++) {
@@ -344,4 +360,13 @@ int generations_publish(struct generations *g,
 	generations_keep_base(g, snapshot, p);
 	*out = p;
 	return SCD_OK;
+}
+
+int generations_publish(struct generations *g,
+			struct catalog_snapshot *snapshot,
+			struct publication **out)
+{
+	if (!snapshot->bloom.bits)
+		return generations_publish_none(g, snapshot, out);
+	return generations_publish_array(g, snapshot, out);
 }

@@ -11,6 +11,9 @@
  * those generations are kept, so a peer that missed some gets one delta across
  * all of them. After a change of
  * size there is only the full digest, for every peer once.
+ *
+ * All that is of arrays. A publication may have a list as well, or instead
+ * (list_history.h).
  */
 #ifndef DIGESTD_MESH_GENERATIONS_H
 #define DIGESTD_MESH_GENERATIONS_H
@@ -22,6 +25,7 @@
 
 #include "digestd/store/blob.h"
 #include "digestd/mesh/catalog.h"
+#include "digestd/mesh/list_history.h"
 
 enum { GENERATIONS_KEEP_MAX = 32 };
 
@@ -44,7 +48,8 @@ struct publication {
 	struct holders *holders; /* of this generation */
 	uint64_t instance;
 	uint64_t generation;
-	struct blob *full;
+	struct list_publication *list; /* its own; null: none */
+	struct blob *full; /* null: there is no array of it, and no delta */
 	unsigned ndeltas; /* newest base first */
 	struct publication_delta deltas[GENERATIONS_KEEP_MAX];
 };
@@ -86,7 +91,8 @@ void generations_free(struct generations **g);
  * snapshot's array becomes the history's, in any case. On success *out is a
  * publication with one user. Costs a pass of the coder over the array for each
  * of them. A large array that is nearly empty is folded first: readers refuse
- * one that is coded in too few bytes.
+ * one that is coded in too few bytes. A snapshot without an array makes a
+ * publication without one, and the arrays that were kept are freed.
  *
  * Errors: SCD_ENOMEM, SCD_EINVAL; nothing is published then, and the next
  * publication does without this generation as a base.

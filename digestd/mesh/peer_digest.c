@@ -18,7 +18,10 @@ struct peer_digest *peer_digest_take(struct scd_bloom *bloom)
 	}
 	atomic_init(&d->users, 1);
 	d->bloom = *bloom;
-	d->fp = scd_bloom_fp(bloom);
+	d->fill = scd_bloom_fill(bloom);
+	d->fp = 1; /* scd_bloom_fp() would count the bits once more */
+	for (unsigned i = 0; i < bloom->nhash; i++)
+		d->fp *= d->fill;
 	*bloom = (struct scd_bloom){ 0 };
 	return d;
 }
@@ -78,4 +81,91 @@ int peer_digest_read(const struct peer_digest_bytes *in,
 	int error = peer_digest_decode(in, info, &bloom);
 
 	return error ? error : peer_digest_take_as(&bloom, info, out);
+}
+
+size_t peer_digest_memory(const struct peer_digest *d)
+{
+	return d->bloom.bits ? scd_bloom_bytes(&d->bloom) : 0;
+}
+
+/* What is known of the list that a slot has. */
+static int peer_digest_of_list(const struct peer_slot *slot,
+			       struct scd_digest_info *info,
+			       struct peer_digest **out)
+{
+	struct peer_digest *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return SCD_ENOMEM;
+	scd_list_info(peer_table_list(slot), info);
+	atomic_init(&d->users, 1);
+	d->bloom.nbits = info->nbits;
+	d->bloom.nhash = info->nhash;
+	d->bloom.hashing = info->hashing;
+	d->slot = *slot;
+	d->instance = info->instance;
+	d->generation = info->generation;
+	d->nkeys = info->nkeys;
+	d->fp = peer_table_fp(slot);
+	*out = d;
+	return SCD_OK;
+}
+
+int peer_digest_read_list(const struct peer_digest_bytes *in,
+			  const struct peer_slot *slot,
+			  struct scd_digest_info *info,
+			  struct peer_digest **out)
+{
+	struct scd_list *list;
+	int error = scd_list_decode(in->at, in->len, in->limits, NULL, &list);
+
+	if (!error)
+		error = peer_table_set(slot, list);
+	return error ? error : peer_digest_of_list(slot, info, out);
+}
+
+/* Applies the first of some frames; *used: its length. */
+static int peer_digest_apply_frame(const struct peer_digest_bytes *in,
+				   size_t at, size_t *used)
+{
+	const struct peer_slot *slot = &in->base->slot;
+	struct scd_list_change change;
+	uint64_t generation;
+	int error = scd_list_frame_decode(in->at + at, in->len - at, in->limits,
+					  peer_table_list(slot), used,
+					  &generation, &change);
+
+	if (error)
+		return error;
+	error = peer_table_change(slot, &change, generation);
+	scd_list_change_free(&change);
+	return error;
+}
+
+/* Whether the list that is there is still the one of the base. */
+static bool peer_digest_is_base(const struct peer_digest *base)
+{
+	const struct scd_list *list = peer_table_list(&base->slot);
+	struct scd_digest_info info;
+
+	if (!list)
+		return false;
+	scd_list_info(list, &info);
+	return info.instance == base->instance &&
+	       info.generation == base->generation;
+}
+
+int peer_digest_read_frames(const struct peer_digest_bytes *in,
+			    struct scd_digest_info *info,
+			    struct peer_digest **out)
+{
+	int error = peer_digest_is_base(in->base) ? SCD_OK : SCD_EBASE;
+	size_t used;
+
+	if (!error && !in->len)
+		error = SCD_ETRUNC;
+	for (size_t at = 0; !error && at < in->len; at += used)
+		error = peer_digest_apply_frame(in, at, &used);
+	return error ? error
+		     : peer_digest_of_list(&in->base->slot, info, out);
 }

@@ -1,6 +1,7 @@
 /*
  * A digest received from a peer: immutable, and shared by its users in any
- * thread.
+ * thread. Of a list it is what was known when a generation of it was there; the
+ * list itself is in a table (peer_table.h), where it goes on changing.
  */
 #ifndef DIGESTD_MESH_PEER_DIGEST_H
 #define DIGESTD_MESH_PEER_DIGEST_H
@@ -11,12 +12,15 @@
 
 #include "codec/bloom.h"
 #include "codec/digest.h"
+#include "digestd/mesh/peer_table.h"
 
 /* One, with a count of its users. */
 struct peer_digest {
 	atomic_uint users;
-	struct scd_bloom bloom;
+	struct scd_bloom bloom; /* of a list: its shape, without bits */
+	struct peer_slot slot;  /* of a list; else its table is null */
 	uint64_t instance, generation, nkeys;
+	double fill; /* the share of its bits that are set */
 	double fp; /* false positives that its fill predicts */
 };
 
@@ -48,5 +52,29 @@ struct peer_digest_bytes {
  */
 int peer_digest_read(const struct peer_digest_bytes *in,
 		     struct scd_digest_info *info, struct peer_digest **out);
+
+/* Whether it is of a list. */
+static inline bool peer_digest_is_list(const struct peer_digest *d)
+{
+	return d->slot.table;
+}
+
+/* Bytes of memory of its array; of a list, none: see peer_table_memory(). */
+size_t peer_digest_memory(const struct peer_digest *d);
+
+/*
+ * Reads a full list, or frames for the list that a slot has, of base, and gives
+ * it to the slot. In the decoder's thread. Returns 0 with a digest that has one
+ * user, and *info as scd_list_info(); or the errors of scd_list_decode() and
+ * scd_list_frame_decode(): then *out stays as it is, but frames before the one
+ * that does not fit have been applied. SCD_EBASE: the slot's list is not base.
+ */
+int peer_digest_read_list(const struct peer_digest_bytes *in,
+			  const struct peer_slot *slot,
+			  struct scd_digest_info *info,
+			  struct peer_digest **out);
+int peer_digest_read_frames(const struct peer_digest_bytes *in,
+			    struct scd_digest_info *info,
+			    struct peer_digest **out);
 
 #endif

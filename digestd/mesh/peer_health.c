@@ -128,6 +128,7 @@ static void peer_release(struct peer_health *h)
 	h->failures = 0;
 	h->wrong = 0;
 	h->lies = false;
+	h->held = false;
 }
 
 /* Halves unused credit for each HEALTH_FADE_MS; divided, not raised to a power:
@@ -197,21 +198,40 @@ bool peer_health_restarted(struct peer_health *h,
 	if (h->state == HEALTH_BROKEN)
 		h->due_ms = peer_sooner_ms(h->due_ms,
 					   h->opened_ms + policy->open_min_ms);
-	if (h->state != HEALTH_QUARANTINE || now_ms < h->strict_ms)
+	if (h->state != HEALTH_QUARANTINE || h->held ||
+	    now_ms < h->strict_ms)
 		return false;
 	h->strict_ms = now_ms + policy->quarantine_ms;
 	peer_release(h);
 	return true;
 }
 
+bool peer_health_hold(struct peer_health *h)
+{
+	bool was = h->held;
+
+	h->state = HEALTH_QUARANTINE;
+	h->held = true;
+	return !was;
+}
+
+bool peer_health_release(struct peer_health *h)
+{
+	if (h->state != HEALTH_QUARANTINE)
+		return false;
+	h->strict_ms = 0;
+	peer_release(h);
+	return true;
+}
+
 int64_t peer_health_due_ms(const struct peer_health *h)
 {
-	return peer_health_usable(h) ? INT64_MAX : h->due_ms;
+	return peer_health_usable(h) || h->held ? INT64_MAX : h->due_ms;
 }
 
 bool peer_health_tick(struct peer_health *h, int64_t now_ms)
 {
-	if (now_ms < h->due_ms)
+	if (now_ms < h->due_ms || h->held)
 		return false;
 	switch (h->state) {
 	case HEALTH_GOOD:
@@ -240,6 +260,11 @@ bool peer_health_is_half_open(const struct peer_health *h)
 bool peer_health_lies(const struct peer_health *h)
 {
 	return h->lies;
+}
+
+bool peer_health_is_held(const struct peer_health *h)
+{
+	return h->held;
 }
 
 double peer_health_rtt_ms(const struct peer_health *h)

@@ -96,6 +96,7 @@ struct peer_health {
 	double score;
 	unsigned wrong;    /* up to HEALTH_WRONG */
 	bool lies;	   /* that is why it is in quarantine */
+	bool held;	   /* in quarantine, by an operator's word */
 	int64_t faded_ms;  /* the credit has faded up to here */
 	int64_t strict_ms; /* until then a restart is no excuse */
 	double rtt_ms;
@@ -132,6 +133,16 @@ bool peer_health_restarted(struct peer_health *h,
 			   const struct peer_health_policy *policy,
 			   int64_t now_ms);
 
+/*
+ * An operator puts the peer into quarantine: neither time nor a restart ends
+ * it, only peer_health_release(). Returns whether it was not held before.
+ */
+bool peer_health_hold(struct peer_health *h);
+
+/* An operator ends a quarantine, whatever it is for, with an empty record.
+ * Returns whether there was one. */
+bool peer_health_release(struct peer_health *h);
+
 /* When peer_health_tick() is to be called next [ms], if nothing else happens
  * before; INT64_MAX: never. */
 int64_t peer_health_due_ms(const struct peer_health *h);
@@ -148,6 +159,9 @@ bool peer_health_is_half_open(const struct peer_health *h);
 
 /* Whether it is in quarantine for what it has sent, and not for its digest. */
 bool peer_health_lies(const struct peer_health *h);
+
+/* Whether it is in quarantine by an operator's word. */
+bool peer_health_is_held(const struct peer_health *h);
 
 /* Smoothed time to an answer's header [ms]; 0: none yet. */
 double peer_health_rtt_ms(const struct peer_health *h);

@@ -9,6 +9,15 @@
 
 #include "digestd/mesh/peerindex.h"
 
+/* How the peers are looked up that have lists. */
+struct peerset_lists {
+	struct peer_table *table;
+	struct peer_table_use *use;
+	/* Numbers in the table that may be asked, and whose they are. */
+	uint64_t asked[PEER_TABLE_WORDS];
+	uint16_t numbers[PEERSET_MAX_PEERS];
+};
+
 struct peerset {
 	atomic_uint users;
 	size_t npeers;
@@ -17,7 +26,8 @@ struct peerset {
 	/* Of the index: columns that may be asked, and whose they are. */
 	uint64_t asked[PEERSET_MAX_PEERS / 64];
 	uint16_t numbers[PEERSET_MAX_PEERS];
-	/* Peers that may be asked, but are not in it. */
+	struct peerset_lists *lists; /* null: no peer has one */
+	/* Peers that may be asked, but are in neither. */
 	uint16_t others[PEERSET_MAX_PEERS];
 	size_t nothers;
 	bool has_squid; /* one of those has Squid's hashing */
@@ -54,6 +64,46 @@ uint64_t peerset_hash_name(const char *name)
 	return hash;
 }
 
+/* Lets a peer be looked up in the table that has its list. */
+static bool peerset_take_list(struct peerset *set, size_t i)
+{
+	const struct peer_slot *slot = &set->peers[i].digest->slot;
+
+	if (!slot->table)
+		return false;
+	assert(slot->table == set->lists->table);
+	assert(slot->number < PEERSET_MAX_PEERS);
+	set->lists->asked[slot->number / 64] |= UINT64_C(1)
+						<< slot->number % 64;
+	set->lists->numbers[slot->number] = (uint16_t)i;
+	return true;
+}
+
+/* Begins to use the table of those peers that have lists. Returns 0 or
+ * SCD_ENOMEM. */
+static int peerset_take_table(struct peerset *set)
+{
+	struct peer_table *table = NULL;
+	struct peerset_lists *lists;
+
+	for (size_t i = 0; i < set->npeers && !table; i++) {
+		if (set->peers[i].digest)
+			table = set->peers[i].digest->slot.table;
+	}
+	if (!table)
+		return SCD_OK;
+	lists = calloc(1, sizeof(*lists));
+	if (lists)
+		lists->use = peer_table_begin(table);
+	if (!lists || !lists->use) {
+		free(lists);
+		return SCD_ENOMEM;
+	}
+	lists->table = table;
+	set->lists = lists;
+	return SCD_OK;
+}
+
 /* Brings the index up to date and divides the peers that may be asked. */
 static void peerset_take_index(struct peerset *set, const struct peerset *last)
 {
@@ -64,7 +114,7 @@ static void peerset_take_index(struct peerset *set, const struct peerset *last)
 	for (size_t i = 0; i < set->npeers; i++) {
 		uint16_t column = columns[i];
 
-		if (!set->peers[i].usable)
+		if (!set->peers[i].usable || peerset_take_list(set, i))
 			continue;
 		if (column == PEERINDEX_NONE) {
 			set->others[set->nothers++] = (uint16_t)i;
@@ -122,6 +172,10 @@ struct peerset *peerset_next(const struct peerset *last,
 		p->usable = p->usable && p->digest;
 		atomic_init(&probed_ms[i], peerset_last_probed_ms(last, p));
 	}
+	if (peerset_take_table(set)) {
+		peerset_unref(set);
+		return NULL;
+	}
 	peerset_take_index(set, last);
 	return set;
 }
@@ -157,6 +211,9 @@ void peerset_unref(struct peerset *set)
 	for (size_t i = 0; i < set->npeers; i++)
 		peer_digest_unref(set->peers[i].digest);
 	peerset_drop_index(set);
+	if (set->lists)
+		peer_table_end(set->lists->table, set->lists->use);
+	free(set->lists);
 	free(set->strings);
 	free(set->probed_ms);
 	free(set);
@@ -198,6 +255,28 @@ static size_t peerset_ask_index(const struct peerset *set,
 				w * 64 + (unsigned)__builtin_ctzll(bits);
 
 			out[n++] = set->numbers[column];
+		}
+	}
+	return n;
+}
+
+static size_t peerset_ask_table(const struct peerset_lists *lists,
+				const struct scd_key *key, uint32_t *out,
+				size_t cap)
+{
+	uint64_t found[PEER_TABLE_WORDS];
+	size_t n = 0;
+
+	if (!peer_table_lookup(lists->table, key, found))
+		return 0;
+	for (unsigned w = 0; w < peer_table_words(lists->table); w++) {
+		uint64_t bits = found[w] & lists->asked[w];
+
+		for (; bits && n < cap; bits &= bits - 1) {
+			unsigned number =
+				w * 64 + (unsigned)__builtin_ctzll(bits);
+
+			out[n++] = lists->numbers[number];
 		}
 	}
 	return n;
@@ -251,6 +330,8 @@ size_t peerset_lookup(const struct peerset *set,
 {
 	size_t n = set->index ? peerset_ask_index(set, keys->own, out, cap) : 0;
 
+	if (set->lists)
+		n += peerset_ask_table(set->lists, keys->own, out + n, cap - n);
 	return n + peerset_ask_others(set, keys, out + n, cap - n);
 }
 

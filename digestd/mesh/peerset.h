@@ -2,7 +2,8 @@
  * The peers as the data path sees them: what each of them holds, and which of
  * them may be asked. An immutable view that many threads use without a lock;
  * a change makes a new view, which shares the digests that did not change. For
- * lookups the views of a node share one index of all digests (peerindex.h).
+ * lookups the views of a node share one index of all arrays (peerindex.h), and
+ * one table of all lists (peer_table.h).
  */
 #ifndef DIGESTD_MESH_PEERSET_H
 #define DIGESTD_MESH_PEERSET_H

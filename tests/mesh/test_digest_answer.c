@@ -21,17 +21,18 @@ static const struct {
 	struct digest_answer answer; /* without its blob */
 } rows[] = {
 #define HAS(...) { __VA_ARGS__ }
-#define GEN(n) { INSTANCE, n }
+#define GEN(n) { INSTANCE, n, false }
+#define LIST(n) { INSTANCE, n, true }
 #define FULL { .kind = DIGEST_ANSWER_FULL }
 #define SAME { .kind = DIGEST_ANSWER_UNCHANGED }
 #define WAIT(s) { .kind = DIGEST_ANSWER_WAIT, .wait_s = s }
 #define XOR(n) { .kind = DIGEST_ANSWER_DELTA, .from = n }
 #define CONDITIONAL(n) \
 	{ .kind = DIGEST_ANSWER_DELTA, .from = n, .conditional = true }
-	{ "nothing", HAS({0, 0}), BOTH, 0, 60, FULL },
-	{ "nothing, and waits", HAS({0, 0}), BOTH, 30, 60, FULL },
+	{ "nothing", HAS({0, 0, false}), BOTH, 0, 60, FULL },
+	{ "nothing, and waits", HAS({0, 0, false}), BOTH, 30, 60, FULL },
 	{ "the current one", HAS(GEN(10)), BOTH, 0, 60, SAME },
-	{ "the current one of another instance", HAS({OTHER, 10}), BOTH, 0, 60, FULL },
+	{ "the current one of another instance", HAS({OTHER, 10, false}), BOTH, 0, 60, FULL },
 	{ "the current one, and waits", HAS(GEN(10)), BOTH, 30, 60, WAIT(30) },
 	{ "waits for longer than it may", HAS(GEN(10)), BOTH, 90, 60, WAIT(60) },
 	{ "nobody waits any more", HAS(GEN(10)), BOTH, 30, 0, SAME },
@@ -48,7 +49,7 @@ static const struct {
 	{ "the newest in a form that it takes", HAS(GEN(6), GEN(9)), 2, 0, 60, CONDITIONAL(6) },
 	{ "one from which there is none", HAS(GEN(7)), BOTH, 0, 60, FULL },
 	{ "one that has not been", HAS(GEN(11)), BOTH, 30, 60, FULL },
-	{ "an older one of another instance", HAS({OTHER, 9}), BOTH, 0, 60, FULL },
+	{ "an older one of another instance", HAS({OTHER, 9, false}), BOTH, 0, 60, FULL },
 };
 /* clang-format on */
 

@@ -84,6 +84,8 @@ enum what {
 	WELL,
 	BROKEN,
 	LOOKUPS,
+	HELD,
+	FREED, /* of a peer that is not in quarantine */
 };
 
 static struct following_event event_of(enum what what)
@@ -121,6 +123,10 @@ static struct following_event event_of(enum what what)
 	case LOOKUPS:
 		return (struct following_event){.kind = FOLLOWING_LOOKUPS,
 						.lookups = 10};
+	case HELD:
+		return plain(FOLLOWING_HELD);
+	case FREED:
+		return plain(FOLLOWING_FREED);
 	}
 	return plain(FOLLOWING_DUE);
 }
@@ -173,6 +179,8 @@ ROW(WAITING, true,  WELL,       WAITING,  ACTS(LATER), false)
 ROW(WAITING, true,  BROKEN,     WAITING,  ACTS(.health = true, VIEW, LATER), false)
 ROW(WAITING, true,  LOOKUPS,    WAITING,  ACTS(LATER), false)
 ROW(WAITING, false, LOOKUPS,    WAITING,  ACTS(LATER), false)
+ROW(WAITING, true,  HELD,       WAITING,  ACTS(.health = true, VIEW, LATER), false)
+ROW(WAITING, true,  FREED,      WAITING,  ACTS(LATER), false)
 
 ROW(FETCHING, false, EARLY,     FETCHING, ACTS(NEVER), false)
 ROW(FETCHING, true,  EARLY,     FETCHING, ACTS(AGED), false)
@@ -188,6 +196,8 @@ ROW(FETCHING, true,  UNABLE,    WAITING,  ACTS(END(FAILED), .due_ms = 100), true
 ROW(FETCHING, true,  WELL,      FETCHING, ACTS(AGED), false)
 ROW(FETCHING, true,  BROKEN,    FETCHING, ACTS(.health = true, VIEW, .due_ms = 1000), false)
 ROW(FETCHING, true,  LOOKUPS,   FETCHING, ACTS(AGED), false)
+ROW(FETCHING, true,  HELD,      FETCHING, ACTS(.health = true, VIEW, AGED), false)
+ROW(FETCHING, true,  FREED,     FETCHING, ACTS(AGED), false)
 
 ROW(DECODING, false, EARLY,     DECODING, ACTS(NEVER), false)
 ROW(DECODING, true,  REFUSED,   WAITING,  ACTS(END(UNFIT), .due_ms = 0), false)
@@ -199,6 +209,8 @@ ROW(DECODING, true,  RESTARTED, WAITING,  ACTS(.install = true, VIEW, END(FULL),
 ROW(DECODING, true,  WELL,      DECODING, ACTS(AGED), false)
 ROW(DECODING, true,  BROKEN,    DECODING, ACTS(.health = true, VIEW, .due_ms = 1000), false)
 ROW(DECODING, true,  LOOKUPS,   DECODING, ACTS(AGED), false)
+ROW(DECODING, true,  HELD,      DECODING, ACTS(.health = true, VIEW, AGED), false)
+ROW(DECODING, true,  FREED,     DECODING, ACTS(AGED), false)
 #undef ROW
 };
 /* clang-format on */
@@ -285,6 +297,25 @@ static void test_drains(void **state)
 	step_at(&f, ended(true, 200), NOW_MS + 5000);
 	step_at(&f, decoded(false, OTHER_INSTANCE), NOW_MS + 5000);
 	assert_true(!following_drains(&f) && following_usable(&f));
+}
+
+/* What an operator says holds until he says otherwise. */
+static void test_held(void **state)
+{
+	struct following f = peer_in(FOLLOWING_WAITING, true, false);
+
+	(void)state;
+	step_at(&f, plain(FOLLOWING_HELD), NOW_MS);
+	assert_false(step_at(&f, plain(FOLLOWING_HELD), NOW_MS).health);
+	assert_false(following_usable(&f));
+	step_at(&f, outcome(OUTCOME_WRONG), NOW_MS + 1);
+	step_at(&f, plain(FOLLOWING_DUE), NOW_MS + 90000);
+	f.state = FOLLOWING_DECODING;
+	step_at(&f, decoded(false, OTHER_INSTANCE), NOW_MS + 90000);
+	assert_false(following_usable(&f));
+	assert_true(step_at(&f, plain(FOLLOWING_FREED), NOW_MS + 90001).view);
+	assert_true(following_usable(&f));
+	assert_false(step_at(&f, plain(FOLLOWING_FREED), NOW_MS + 90001).view);
 }
 
 /* Whom a start waits for, and whom not. */
@@ -550,6 +581,7 @@ int main(void)
 		cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_all_steps),
 		cmocka_unit_test(test_drains),
+		cmocka_unit_test(test_held),
 		cmocka_unit_test(test_settled),
 		cmocka_unit_test(test_wake),
 		cmocka_unit_test(test_full_after_refusal),
