@@ -94,10 +94,10 @@ bool fetch_is_framing(const char *name)
 	       field_name_is(name, "te") || field_name_is(name, "expect");
 }
 
-bool fetch_is_idempotent(const char *method)
+bool fetch_is_safe(const char *method)
 {
 	static const char *const methods[] = {
-		"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE",
+		"GET", "HEAD", "OPTIONS", "TRACE",
 	};
 
 	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
@@ -164,6 +164,12 @@ unsigned fetch_connect_ms(const struct fetch *f)
 {
 	assert(f->way && f->way->connect_ms);
 	return f->way->connect_ms(f);
+}
+
+bool fetch_is_sent(const struct fetch *f)
+{
+	assert(f->way && f->way->is_sent);
+	return f->way->is_sent(f);
 }
 
 void fetch_cancel(struct fetch **f)

@@ -3,7 +3,7 @@
  *
  * Connections are kept and used again. A request that ends with a kept
  * connection, before a byte of answer, is sent once more if its method is
- * idempotent and it has no body; any other is sent once. Nothing else happens
+ * safe and it has no body; any other is sent once. Nothing else happens
  * behind the caller's back: no redirects, no decompression, no proxies from the
  * environment, no fields but those given (and Host where it is missing).
  *
@@ -23,7 +23,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "digestd/http/fetch_cause.h"
+#include "digestd/http/trouble.h"
 #include "digestd/http/fetch_result.h"
 
 struct fetch;
@@ -31,6 +31,7 @@ struct fetcher;
 struct fields;
 struct loop;
 struct tls_client;
+union resolver_address;
 
 struct fetch_limits {
 	unsigned connect_ms;      /* name lookup and connection; > 0 */
@@ -79,6 +80,8 @@ enum { FETCH_EOF = 0, FETCH_MORE = -1, FETCH_GIVE_UP = -2 };
 struct fetch_request {
 	const char *method;         /* a token */
 	const char *url;            /* "http://host:port/path": where to go */
+	const union resolver_address *address; /* of that, with its port; null:
+				       the host's, which is looked up */
 	const char *target;         /* the request target to send as it is, e.g.
 				       an absolute URL to a proxy; null: url */
 	const struct fields *fields; /* may be null */
@@ -103,7 +106,8 @@ struct fetch_timing {
 
 struct fetch_done {
 	enum fetch_result result;
-	enum fetch_cause cause; /* _none: what the result says of it */
+	enum trouble cause; /* _none: what the result says of it */
+	bool sent; /* bytes of the request may have come to the server */
 	bool ended_by_close; /* the body had no length of its own: COMPLETE may
 				hide a truncation */
 	struct fetch_timing timing;
@@ -210,6 +214,10 @@ void fetch_resume_upload(struct fetch *f);
 /* How long connecting has taken, as fetch_timing.connect_ms says; of a fetcher
  * for data, from on_headers() on. */
 unsigned fetch_connect_ms(const struct fetch *f);
+
+/* Whether bytes of the request may have come to the server. Of a fetcher for
+ * data. */
+bool fetch_is_sent(const struct fetch *f);
 
 /*
  * Ends a fetch; no callback follows, and *f becomes null. Null is allowed. Its

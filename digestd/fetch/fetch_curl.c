@@ -64,6 +64,7 @@ struct transfer {
 	bool ended_by_close;
 	bool launched;      /* curl has it */
 	bool refused;       /* an address was not public */
+	int error;          /* errno where there was no socket */
 	bool paused;
 	int failure;        /* enum fetch_result, or as above */
 	struct loop_timer first_byte;
@@ -112,7 +113,7 @@ static enum fetch_result fetch_curl_result_of(const struct transfer *f,
 {
 	if (f->failure >= 0)
 		return (enum fetch_result)f->failure;
-	if (f->tls.refused)
+	if (f->tls.trouble)
 		return FETCH_UNTRUSTED;
 	switch (code) {
 	case CURLE_OK:
@@ -135,10 +136,38 @@ static enum fetch_result fetch_curl_result_of(const struct transfer *f,
 	}
 }
 
+/* What is known of a failure beside the result. */
+static enum trouble fetch_curl_trouble_of(const struct transfer *f,
+					  CURLcode code)
+{
+	long error = 0;
+
+	if (f->tls.trouble)
+		return f->tls.trouble;
+	switch (code) {
+	case CURLE_COULDNT_RESOLVE_HOST:
+		return TROUBLE_no_such_name;
+	case CURLE_COULDNT_CONNECT:
+		curl_easy_getinfo(f->easy, CURLINFO_OS_ERRNO, &error);
+		return trouble_of_connect(f->error ? f->error : (int)error);
+	case CURLE_GOT_NOTHING:
+	case CURLE_SEND_ERROR:
+	case CURLE_RECV_ERROR:
+		return f->headers_done ? TROUBLE_none : TROUBLE_reset;
+	case CURLE_OPERATION_TIMEDOUT:
+		return fetch_curl_info_ms(f->easy, CURLINFO_CONNECT_TIME_T) ?
+			       TROUBLE_none :
+			       TROUBLE_timeout_connect;
+	default:
+		return TROUBLE_none;
+	}
+}
+
 static void fetch_curl_finish(struct transfer *f, CURLcode code)
 {
 	const struct fetch_done done = {
 		.result = fetch_curl_result_of(f, code),
+		.cause = fetch_curl_trouble_of(f, code),
 		.ended_by_close = f->ended_by_close,
 		.timing =
 			{
@@ -465,6 +494,7 @@ static curl_socket_t fetch_curl_on_open(void *arg, curlsocktype purpose,
 					struct curl_sockaddr *addr)
 {
 	struct transfer *f = arg;
+	int fd;
 
 	if (purpose != CURLSOCKTYPE_IPCXN)
 		return CURL_SOCKET_BAD;
@@ -472,8 +502,10 @@ static curl_socket_t fetch_curl_on_open(void *arg, curlsocktype purpose,
 		f->refused = true;
 		return CURL_SOCKET_BAD;
 	}
-	return socket(addr->family, addr->socktype | SOCK_CLOEXEC,
-		      addr->protocol);
+	fd = socket(addr->family, addr->socktype | SOCK_CLOEXEC,
+		    addr->protocol);
+	f->error = fd < 0 ? errno : 0;
+	return fd;
 }
 
 /* Called between the connection, or its handshake, and each request. */
@@ -537,7 +569,7 @@ static void fetch_curl_set_method(struct transfer *f,
 	curl_easy_setopt(easy, CURLOPT_NOBODY, f->has_body ? 0L : 1L);
 	if (f->has_body)
 		curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, r->method);
-	if (!fetch_is_idempotent(r->method))
+	if (!fetch_is_safe(r->method))
 		curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
 }
 

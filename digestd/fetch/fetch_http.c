@@ -4,9 +4,9 @@
  * costs a send, a recv, and nothing that changes what the loop watches.
  *
  * A kept connection that its server has closed in the meantime is found out by
- * the first byte that does not come: a request that is idempotent and has no
- * body goes out once more, on a connection of its own. Nobody knows what became
- * of any other (RFC 9110, 9.2.2): it takes a connection that has only just been
+ * the first byte that does not come: a request of a safe method without a body
+ * goes out once more, on a connection of its own. Nobody knows what became of
+ * any other (RFC 9110, 9.2.2): it takes a connection that has only just been
  * used, or a new one, and is sent once.
  */
 #include "digestd/fetch/fetch_http.h"
@@ -84,6 +84,7 @@ static void fetch_http_report(struct transfer *f, enum fetch_result result,
 	const struct fetch_done done = {
 		.result = result,
 		.cause = f->cause,
+		.sent = f->moved,
 		.ended_by_close = f->response.framing.by_close,
 		.timing = *timing,
 	};
@@ -114,7 +115,7 @@ enum progress transfer_finish(struct transfer *f, enum fetch_result result,
 enum progress transfer_break(struct transfer *f)
 {
 	if (!f->answered)
-		f->cause = FETCH_CAUSE_hung_up;
+		f->cause = TROUBLE_reset;
 	return transfer_finish(f, f->headers_done ? FETCH_TRUNCATED : FETCH_BAD,
 			       false);
 }
@@ -352,7 +353,7 @@ static void fetch_http_set_up(struct transfer *f,
 {
 	/* of an upload behind an upgrade nothing is read before the answer */
 	f->repeatable = (!r->upload || r->upgrade) &&
-			fetch_is_idempotent(r->method);
+			fetch_is_safe(r->method);
 	f->want = (struct pool_want){
 		.connect_ms = r->limits->connect_ms,
 		.lately = !f->repeatable,
@@ -383,6 +384,10 @@ static struct transfer *fetch_http_make(const struct fetch_request *r,
 	f->place = url->place;
 	f->place.host = memcpy(f->request + size, url->place.host,
 			       url->place.host_len);
+	if (r->address) {
+		f->address = *r->address;
+		f->place.address = &f->address;
+	}
 	fetch_http_set_up(f, r);
 	return f;
 }
@@ -480,6 +485,11 @@ static unsigned fetch_http_connect_ms(const struct fetch *fetch)
 	return fetch_http_elapsed_ms(f, f->connected_ms);
 }
 
+static bool fetch_http_is_sent(const struct fetch *fetch)
+{
+	return ((const struct transfer *)fetch)->moved;
+}
+
 static void fetch_http_cancel(struct fetch *fetch)
 {
 	struct transfer *f = fetch_http_transfer_of(fetch);
@@ -537,5 +547,6 @@ const struct fetch_way fetch_way_http = {
 	.resume = fetch_http_resume,
 	.resume_upload = fetch_http_resume_upload,
 	.connect_ms = fetch_http_connect_ms,
+	.is_sent = fetch_http_is_sent,
 	.cancel = fetch_http_cancel,
 };

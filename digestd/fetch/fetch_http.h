@@ -62,9 +62,9 @@ struct transfer {
 	unsigned first_byte_ms, low_rate, low_rate_s, tunnel_idle_ms;
 	uint64_t moved, moved_before; /* bytes either way, in the body's time */
 	int64_t started_ms, connected_ms, headers_ms;
-	enum fetch_cause cause; /* of its failure, if more is known than that */
+	enum trouble cause; /* of its failure, if more is known than that */
 	bool headers_done;
-	bool repeatable; /* may be sent again: idempotent, and without a body */
+	bool repeatable; /* may be sent again: safe, and without a body */
 	bool cut;        /* will not be sent whole */
 	bool answered;   /* a byte has come */
 	bool calling;    /* a callback of its own runs */
@@ -78,6 +78,7 @@ struct transfer {
 	char *held;      /* what a paused fetch has not taken */
 	struct response_bytes held_body, held_rest; /* in it */
 	struct pool_place place; /* its name is behind the request's bytes */
+	union resolver_address address; /* and its address here */
 	size_t len;
 	char request[];
 };

@@ -16,6 +16,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "digestd/fetch/fetch_place.h"
 #include "digestd/fetch/fetch_tickets.h"
 #include "digestd/os/address.h"
 #include "digestd/tls/tls_client.h"
@@ -44,7 +45,8 @@ struct pool_host {
 	struct resolver_answer at;
 	size_t first;  /* of its addresses, to try */
 	bool numeric;  /* needs no lookup, ever */
-	int64_t resolved_ms, used_ms;
+	bool placed;   /* the address came with the place */
+	int64_t resolved_ms, asked_ms, used_ms;
 	unsigned port;
 	struct tls_client *tls; /* null: without TLS */
 	struct tickets tickets;
@@ -177,12 +179,32 @@ void pool_keep(struct pool *pool, struct pool_conn *conn)
 		loop_defer(pool->loop, &host->run);
 }
 
+static int fetch_pool_look_up(struct pool_host *host);
+
+/* Whether the name still stands for the address of a connection, as far as is
+ * known; has it looked up anew in time, also where no connection is made any
+ * more, as those that there are do. */
+static bool fetch_pool_is_current(struct pool_host *host,
+				  const struct pool_conn *c)
+{
+	if (host->numeric || !host->at.n)
+		return true;
+	if (loop_now_ms(host->pool->loop) - host->resolved_ms >= NAME_FRESH_MS)
+		(void)fetch_pool_look_up(host);
+	for (size_t i = 0; i < host->at.n; i++) {
+		if (resolver_address_is(&host->at.addresses[i], &c->to))
+			return true;
+	}
+	return false;
+}
+
 /* The idle connection that was used last and is as it was left, or null. What
  * has come on one since belongs to no request. */
 static struct pool_conn *fetch_pool_quiet(struct pool *pool,
 					  struct pool_host *host)
 {
-	while (host->idle && !pool_is_quiet(host->idle))
+	while (host->idle && (!pool_is_quiet(host->idle) ||
+			      !fetch_pool_is_current(host, host->idle)))
 		pool_close(pool, host->idle);
 	return host->idle;
 }
@@ -276,15 +298,13 @@ void pool_forget(struct pool *pool, struct pool_want *want)
 
 /* Connecting */
 
-static enum fetch_cause fetch_pool_cause(enum fetch_result result, int error)
+static enum trouble fetch_pool_cause(const struct pool_conn *c,
+				     enum fetch_result result)
 {
-	if (result == FETCH_TIMEOUT)
-		return FETCH_CAUSE_connect_timeout;
-	if (result != FETCH_NOCONNECT)
-		return FETCH_CAUSE_none;
-	return error == ECONNREFUSED			? FETCH_CAUSE_refused
-	       : error == EMFILE || error == ENFILE ? FETCH_CAUSE_descriptors
-						      : FETCH_CAUSE_none;
+	return result == FETCH_TIMEOUT	   ? TROUBLE_timeout_connect
+	       : result == FETCH_UNTRUSTED ? tls_stream_trouble(c->tls)
+	       : result != FETCH_NOCONNECT ? TROUBLE_none
+					   : trouble_of_connect(c->error);
 }
 
 static void fetch_pool_connect_failed(struct pool *pool, struct pool_conn *c,
@@ -293,8 +313,7 @@ static void fetch_pool_connect_failed(struct pool *pool, struct pool_conn *c,
 	struct pool_want *want = c->want;
 	struct pool_host *host = c->host;
 
-	want->cause = fetch_pool_cause(result, c->error);
-
+	want->cause = fetch_pool_cause(c, result);
 	/* the name may stand for others by now */
 	if (host->resolved_ms > loop_now_ms(pool->loop) - NAME_FRESH_MS)
 		host->resolved_ms = loop_now_ms(pool->loop) - NAME_FRESH_MS;
@@ -388,7 +407,7 @@ static void fetch_pool_want_late(void *arg)
 	struct pool_conn *c = want->conn;
 
 	if (!c) {
-		want->cause = FETCH_CAUSE_name_server;
+		want->cause = TROUBLE_name_server;
 		fetch_pool_refuse(pool, want, FETCH_TIMEOUT);
 	} else if (c->tried < c->host->at.n &&
 		   loop_now_ms(pool->loop) < want->deadline_ms) {
@@ -416,6 +435,7 @@ static void fetch_pool_handshake_failed(struct pool *pool, struct pool_conn *c,
 		return;
 	}
 	c->no_tls |= err == -EPROTO;
+	c->error = -err;
 	fetch_pool_try_another(pool, c);
 }
 
@@ -528,8 +548,8 @@ static void fetch_pool_looked_up(void *arg,
 	} else if (!host->at.n) {
 		for (struct pool_want *w = host->waiting; w; w = w->next)
 			w->cause = answer->no_such_name
-					   ? FETCH_CAUSE_no_such_name
-					   : FETCH_CAUSE_name_server;
+					   ? TROUBLE_no_such_name
+					   : TROUBLE_name_server;
 		fetch_pool_refuse_all(host, FETCH_NOCONNECT);
 	}
 	fetch_pool_run_host(host);
@@ -538,10 +558,12 @@ static void fetch_pool_looked_up(void *arg,
 static int fetch_pool_look_up(struct pool_host *host)
 {
 	struct pool *pool = host->pool;
+	int64_t now_ms = loop_now_ms(pool->loop);
 	int err = 0;
 
-	if (host->query)
+	if (host->query || (host->at.n && now_ms - host->asked_ms < SWEEP_MS))
 		return 0;
+	host->asked_ms = now_ms;
 	if (!pool->resolver)
 		err = resolver_new(pool->loop, &pool->resolver);
 	if (!err)
@@ -604,52 +626,24 @@ static void fetch_pool_run_host(void *arg)
 
 /* Hosts */
 
-static void fetch_pool_set_numeric(struct pool_host *host)
+static bool fetch_pool_is_at(const struct pool_host *host,
+			     const struct pool_place *place)
 {
-	union resolver_address *to = &host->at.addresses[0];
-	size_t len = strlen(host->name);
-
-	host->numeric = true;
-	host->at.n = 1;
-	to->in4 = (struct sockaddr_in){ .sin_family = AF_INET,
-					.sin_port = htons((uint16_t)
-							  host->port) };
-	if (inet_pton(AF_INET, host->name, &to->in4.sin_addr) == 1)
-		return;
-	to->in6 = (struct sockaddr_in6){ .sin6_family = AF_INET6,
-					 .sin6_port = htons((uint16_t)
-							    host->port) };
-	if (host->name[0] != '[' || host->name[len - 1] != ']') {
-		host->numeric = false;
-		host->at.n = 0;
-		return;
-	}
-	host->name[len - 1] = '\0';
-	if (inet_pton(AF_INET6, host->name + 1, &to->in6.sin6_addr) != 1)
-		host->at.n = 0;
-	host->name[len - 1] = ']';
-}
-
-/* FNV-1a: who names many hosts of one bucket only slows his own lookups. */
-static size_t fetch_pool_bucket_of(const struct pool_place *place)
-{
-	uint32_t h = 2166136261u ^ place->port;
-
-	for (size_t i = 0; i < place->host_len; i++)
-		h = (h ^ ((unsigned char)place->host[i] | 0x20u)) * 16777619u;
-	h ^= (uint32_t)((uintptr_t)place->tls >> 6);
-	return (h ^ h >> 16) % BUCKETS;
+	return host->port == place->port && host->tls == place->tls &&
+	       !strncasecmp(host->name, place->host, place->host_len) &&
+	       !host->name[place->host_len] &&
+	       host->placed == !!place->address &&
+	       (!place->address ||
+		resolver_address_is(&host->at.addresses[0], place->address));
 }
 
 static struct pool_host *fetch_pool_find_host(const struct pool *pool,
 					      const struct pool_place *place)
 {
-	struct pool_host *host = pool->hosts[fetch_pool_bucket_of(place)];
+	struct pool_host *host =
+		pool->hosts[fetch_place_bucket(place, BUCKETS)];
 
-	while (host && (host->port != place->port || host->tls != place->tls ||
-			strncasecmp(host->name, place->host,
-				    place->host_len) != 0 ||
-			host->name[place->host_len]))
+	while (host && !fetch_pool_is_at(host, place))
 		host = host->next;
 	return host;
 }
@@ -668,7 +662,8 @@ unsigned pool_lacks(const struct pool *pool, const struct pool_place *place,
 static struct pool_host *fetch_pool_add_host(struct pool *pool,
 					     const struct pool_place *place)
 {
-	struct pool_host **bucket = &pool->hosts[fetch_pool_bucket_of(place)];
+	struct pool_host **bucket =
+		&pool->hosts[fetch_place_bucket(place, BUCKETS)];
 	struct pool_host *host = calloc(1, sizeof(*host));
 
 	if (!host)
@@ -681,7 +676,8 @@ static struct pool_host *fetch_pool_add_host(struct pool *pool,
 	host->port = place->port;
 	host->tls = place->tls ? tls_client_ref(place->tls) : NULL;
 	memcpy(host->name, place->host, place->host_len);
-	fetch_pool_set_numeric(host);
+	host->placed = place->address;
+	host->numeric = fetch_place_address(place, &host->at);
 	host->next = *bucket;
 	*bucket = host;
 	pool->nhosts++;

@@ -3,7 +3,8 @@
  * they are idle, and given out again, the one used last first.
  *
  * A name is looked up in threads (resolver.h) and remembered for a minute;
- * after that it is looked up anew while the old addresses serve on. A
+ * after that it is looked up anew while the old addresses serve on. A kept
+ * connection is not used any more once its name has other addresses. A
  * connection, with the handshake of TLS, is tried at one address after the
  * other, beginning with the one that worked last; a certificate that is not
  * right ends the search. A kept one stays watched for reading: to use it again
@@ -62,7 +63,7 @@ struct pool_want {
 	bool lately;         /* none that was not used in the last second: for
 				requests that are sent once */
 	unsigned connect_ms; /* for the lookup and the connection; > 0 */
-	enum fetch_cause cause; /* when it has failed; _none: as the result
+	enum trouble cause; /* when it has failed; _none: as the result
 				   says */
 
 	/* private */
@@ -79,6 +80,8 @@ struct pool_place {
 	size_t host_len; /* 1 to POOL_HOST_MAX */
 	unsigned port;
 	struct tls_client *tls; /* null: without TLS */
+	const union resolver_address *address; /* in place of the name's, whose
+				port it has; null: that is looked up */
 };
 
 enum { POOL_HOST_MAX = 255 };

@@ -19,13 +19,15 @@ bool fetch_tls_trusts(struct fetch_tls *t)
 {
 	struct curl_tlssessioninfo *info = NULL;
 
-	if (!t->client ||
-	    (!curl_easy_getinfo(t->easy, CURLINFO_TLS_SSL_PTR, &info) && info &&
-	     info->backend == CURLSSLBACKEND_GNUTLS && info->internals &&
-	     tls_client_trusts(t->client, info->internals, t->host)))
+	if (!t->client)
 		return true;
-	t->refused = true;
-	return false;
+	if (curl_easy_getinfo(t->easy, CURLINFO_TLS_SSL_PTR, &info) || !info ||
+	    info->backend != CURLSSLBACKEND_GNUTLS || !info->internals)
+		t->trouble = TROUBLE_tls_untrusted;
+	else
+		t->trouble = tls_client_judge(t->client, info->internals,
+					      t->host);
+	return !t->trouble;
 }
 
 /* The host of a URL, without brackets; null without memory. */

@@ -7,6 +7,8 @@
 #include <curl/curl.h>
 #include <stdbool.h>
 
+#include "digestd/http/trouble.h"
+
 struct tls_client;
 
 /* All zero at first; stays where it is. */
@@ -14,7 +16,7 @@ struct fetch_tls {
 	CURL *easy;
 	struct tls_client *client; /* null: libcurl verifies by itself */
 	char *host;                /* whose certificate it should be */
-	bool refused;              /* it was not, and nothing was sent */
+	enum trouble trouble;      /* it was not, and nothing was sent */
 };
 
 /*

@@ -41,6 +41,7 @@ struct fetch_way {
 	void (*resume)(struct fetch *f);
 	void (*resume_upload)(struct fetch *f); /* null: there is none */
 	unsigned (*connect_ms)(const struct fetch *f); /* null: not known */
+	bool (*is_sent)(const struct fetch *f); /* null: not known */
 	void (*cancel)(struct fetch *f);
 };
 
@@ -59,8 +60,10 @@ int fetch_curl_global_init(void);
  */
 bool fetch_is_framing(const char *name);
 
-/* Whether a request may be sent twice if need be (RFC 9110, 9.2.2). */
-bool fetch_is_idempotent(const char *method);
+/* Whether a request may be sent twice if need be: its method is safe (RFC 9110,
+ * 9.2.1). That PUT and DELETE are idempotent is the origin's promise, which not
+ * all keep. */
+bool fetch_is_safe(const char *method);
 
 /* Whether the server is asked to say that it wants the body (RFC 9110, 10.1.1):
  * there is one, and its fields say so. */

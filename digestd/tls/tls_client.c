@@ -232,9 +232,23 @@ static gnutls_x509_trust_list_t tls_client_trust_of(struct tls_client *tls)
 	return trust;
 }
 
-static bool tls_client_is_right(gnutls_x509_trust_list_t trust,
-				gnutls_x509_crt_t *chain, unsigned n,
-				const char *host)
+/* What GnuTLS has found, as a set of gnutls_certificate_status_t. */
+static enum trouble tls_client_trouble(unsigned status)
+{
+	const unsigned dates = GNUTLS_CERT_EXPIRED | GNUTLS_CERT_NOT_ACTIVATED;
+	const unsigned name = GNUTLS_CERT_UNEXPECTED_OWNER;
+
+	if (status & ~(GNUTLS_CERT_INVALID | dates | name) ||
+	    status == GNUTLS_CERT_INVALID)
+		return TROUBLE_tls_untrusted;
+	if (status & name)
+		return TROUBLE_tls_name;
+	return status ? TROUBLE_tls_expired : TROUBLE_none;
+}
+
+static enum trouble tls_client_judge_chain(gnutls_x509_trust_list_t trust,
+					   gnutls_x509_crt_t *chain, unsigned n,
+					   const char *host)
 {
 	gnutls_typed_vdata_st wanted[] = {
 		{ .type = GNUTLS_DT_DNS_HOSTNAME,
@@ -245,22 +259,24 @@ static bool tls_client_is_right(gnutls_x509_trust_list_t trust,
 	};
 	unsigned status = GNUTLS_CERT_INVALID;
 
-	return !gnutls_x509_trust_list_verify_crt2(trust, chain, n, wanted, 2,
-						   0, &status, NULL) &&
-	       !status;
+	if (gnutls_x509_trust_list_verify_crt2(trust, chain, n, wanted, 2, 0,
+					       &status, NULL))
+		return TROUBLE_tls_untrusted;
+	return tls_client_trouble(status);
 }
 
-static bool tls_client_verify(struct tls_client *tls, gnutls_session_t session,
-			      const char *host)
+static enum trouble tls_client_verify(struct tls_client *tls,
+				      gnutls_session_t session,
+				      const char *host)
 {
 	gnutls_x509_trust_list_t trust = tls_client_trust_of(tls);
 	gnutls_x509_crt_t chain[CHAIN_MAX];
 	unsigned n = 0, have = 0;
 	const gnutls_datum_t *der = gnutls_certificate_get_peers(session, &n);
-	bool right = false;
+	enum trouble trouble = TROUBLE_tls_untrusted;
 
 	if (!trust || !der || !n || n > CHAIN_MAX)
-		return false;
+		return trouble;
 	for (; have < n; have++) {
 		if (gnutls_x509_crt_init(&chain[have]))
 			break;
@@ -271,10 +287,10 @@ static bool tls_client_verify(struct tls_client *tls, gnutls_session_t session,
 		}
 	}
 	if (have == n)
-		right = tls_client_is_right(trust, chain, n, host);
+		trouble = tls_client_judge_chain(trust, chain, n, host);
 	while (have)
 		gnutls_x509_crt_deinit(chain[--have]);
-	return right;
+	return trouble;
 }
 
 /*
@@ -282,16 +298,18 @@ static bool tls_client_verify(struct tls_client *tls, gnutls_session_t session,
  * remember is by whom it was found right. Its database pointer is for the
  * application, and libcurl leaves it alone.
  */
-bool tls_client_trusts(struct tls_client *tls, void *session, const char *host)
+enum trouble tls_client_judge(struct tls_client *tls, void *session,
+			      const char *host)
 {
 	void *mark = (void *)tls->id;
+	enum trouble trouble;
 
 	assert(session && host);
 	assert(tls->id);
 	if (tls->unverified || gnutls_db_get_ptr(session) == mark)
-		return true;
-	if (!tls_client_verify(tls, session, host))
-		return false;
-	gnutls_db_set_ptr(session, mark);
-	return true;
+		return TROUBLE_none;
+	trouble = tls_client_verify(tls, session, host);
+	if (!trouble)
+		gnutls_db_set_ptr(session, mark);
+	return trouble;
 }

@@ -13,6 +13,7 @@
 #ifndef DIGESTD_TLS_TLS_CLIENT_H
 #define DIGESTD_TLS_TLS_CLIENT_H
 
+#include "digestd/http/trouble.h"
 #include "digestd/tls/tls.h"
 
 struct tls_client;
@@ -49,10 +50,12 @@ int tls_client_begin(const struct tls_client *tls, void *session);
  * Whether the other end of a session (gnutls_session_t), after its handshake,
  * is who it should: its certificate is one of the authorities', for a server,
  * for this host (a name or an address, without brackets), and within its
- * dates. The session remembers that it was found so. Blocks for 25 ms when the
- * system's authorities are used for the first time.
+ * dates. Returns TROUBLE_none if so, which the session remembers; or
+ * TROUBLE_tls_untrusted, _tls_name or _tls_expired, the first of them that is
+ * so. Blocks for 25 ms when the system's authorities are used for the first
+ * time.
  */
-bool tls_client_trusts(struct tls_client *tls, void *session,
-		       const char *host);
+enum trouble tls_client_judge(struct tls_client *tls, void *session,
+			      const char *host);
 
 #endif

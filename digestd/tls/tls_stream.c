@@ -20,6 +20,7 @@ struct tls_stream {
 	struct tls_conn conn;
 	struct tls_client *client;
 	bool done; /* the handshake */
+	enum trouble trouble; /* with its certificate */
 	bool gave_ticket;
 	char host[NAME_MAX_BYTES + 1];
 };
@@ -102,10 +103,16 @@ int tls_stream_handshake(struct tls_stream *s)
 	err = tls_conn_handshake(&s->conn);
 	if (err)
 		return err;
-	if (!tls_client_trusts(s->client, s->conn.session, s->host))
+	s->trouble = tls_client_judge(s->client, s->conn.session, s->host);
+	if (s->trouble)
 		return -EACCES;
 	s->done = true;
 	return 0;
+}
+
+enum trouble tls_stream_trouble(const struct tls_stream *s)
+{
+	return s->trouble;
 }
 
 bool tls_stream_take_ticket(struct tls_stream *s, struct tls_ticket *out)

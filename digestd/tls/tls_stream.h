@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "digestd/http/trouble.h"
+
 struct tls_client;
 struct tls_stream;
 
@@ -47,9 +49,12 @@ void tls_stream_free(struct tls_stream *s);
  * Goes on with the handshake. Returns 0 when it is done and the server is whom
  * it should be; -EAGAIN: see tls_stream_holds(); -ECONNRESET: the connection
  * ended; -EPROTO: no TLS with it; -EACCES: its certificate is not right. Blocks
- * as tls_client_trusts() does.
+ * as tls_client_judge() does.
  */
 int tls_stream_handshake(struct tls_stream *s);
+
+/* After -EACCES: what is wrong with it, as tls_client_judge() says. */
+enum trouble tls_stream_trouble(const struct tls_stream *s);
 
 /*
  * Takes bytes to be sent. Returns how many, -EAGAIN when there is no room, or

@@ -231,7 +231,9 @@ static void hosts_are_taken_from_urls(void **state)
 			assert_null(t.host);
 		/* not connected: nobody is who it should be */
 		assert_int_equal(fetch_tls_trusts(&t), !rows[i].host);
-		assert_int_equal(t.refused, rows[i].host != NULL);
+		assert_int_equal(t.trouble, rows[i].host ?
+						    TROUBLE_tls_untrusted :
+						    TROUBLE_none);
 		fetch_tls_free(&t);
 	}
 	tls_client_unref(client);

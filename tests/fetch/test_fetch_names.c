@@ -1,0 +1,261 @@
+/*
+ * Names and addresses of servers: a resolver that the test plays, a clock that
+ * it moves, and a server at all addresses of the loopback, which notes at which
+ * of them it was asked.
+ */
+#include "tests/unit.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "digestd/fetch/fetch.h"
+#include "digestd/os/loop.h"
+#include "digestd/os/resolver.h"
+#include "tests/fetch/fetched.h"
+
+#define OK "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+enum { MINUTE_MS = 60000, CONNECTIONS_MAX = 16 };
+
+static struct {
+	int listen_fd;
+	unsigned port;
+	pthread_t thread, connections[CONNECTIONS_MAX];
+	atomic_uint accepted, asked; /* asked: the end of the last address */
+	int64_t later_ms; /* than the clock says */
+	unsigned end;	  /* of the address that the name has; 0: none */
+	unsigned lookups;
+	struct loop *loop;
+	struct fetcher *fetcher;
+} at;
+
+/* The clock */
+
+int64_t __real_loop_now_ms(const struct loop *loop);
+int64_t __wrap_loop_now_ms(const struct loop *loop);
+
+int64_t __wrap_loop_now_ms(const struct loop *loop)
+{
+	return __real_loop_now_ms(loop) + at.later_ms;
+}
+
+/* The resolver */
+
+struct resolver_query {
+	struct loop_call call;
+	unsigned port;
+	void (*done)(void *arg, const struct resolver_answer *answer);
+	void *arg;
+};
+
+static union resolver_address address_of(unsigned end, unsigned port)
+{
+	union resolver_address a;
+
+	memset(&a, 0, sizeof(a));
+	a.in4.sin_family = AF_INET;
+	a.in4.sin_port = htons((uint16_t)port);
+	a.in4.sin_addr.s_addr = htonl(0x7f000000u + end);
+	return a;
+}
+
+int __wrap_resolver_start(struct resolver *r, const char *name, unsigned port,
+			  void (*done)(void *arg,
+				       const struct resolver_answer *answer),
+			  void *arg, struct resolver_query **out);
+void __wrap_resolver_cancel(struct resolver_query **q);
+
+static void answer_lookup(void *arg)
+{
+	struct resolver_query *q = arg;
+	struct resolver_answer answer = { .n = at.end > 0 };
+
+	answer.addresses[0] = address_of(at.end, q->port);
+	q->done(q->arg, &answer);
+	free(q);
+}
+
+int __wrap_resolver_start(struct resolver *r, const char *name, unsigned port,
+			  void (*done)(void *arg,
+				       const struct resolver_answer *answer),
+			  void *arg, struct resolver_query **out)
+{
+	struct resolver_query *q = calloc(1, sizeof(*q));
+
+	(void)r;
+	assert_string_equal(name, "a.name");
+	*q = (struct resolver_query){
+		.call = { .run = answer_lookup, .arg = q },
+		.port = port, .done = done, .arg = arg,
+	};
+	at.lookups++;
+	loop_defer(at.loop, &q->call);
+	*out = q;
+	return 0;
+}
+
+void __wrap_resolver_cancel(struct resolver_query **q)
+{
+	assert_null(*q); /* they are answered at once here */
+}
+
+/* The server */
+
+static void *serve_one(void *arg)
+{
+	int fd = (int)(intptr_t)arg;
+	struct sockaddr_in here;
+	socklen_t len = sizeof(here);
+	char request[1000];
+
+	getsockname(fd, (struct sockaddr *)&here, &len);
+	while (recv(fd, request, sizeof(request), 0) > 0) {
+		atomic_store(&at.asked, ntohl(here.sin_addr.s_addr) & 0xff);
+		if (send(fd, OK, strlen(OK), MSG_NOSIGNAL) < 0)
+			break;
+	}
+	close(fd);
+	return NULL;
+}
+
+static void *serve(void *arg)
+{
+	int fd;
+
+	while ((fd = accept(at.listen_fd, NULL, NULL)) >= 0)
+		pthread_create(&at.connections[at.accepted++], NULL, serve_one,
+			       (void *)(intptr_t)fd);
+	return arg;
+}
+
+static int set_up(void **state)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET };
+	socklen_t len = sizeof(any);
+
+	(void)state;
+	memset(&at, 0, sizeof(at));
+	at.listen_fd = socket(AF_INET, SOCK_STREAM, 0);
+	assert_int_equal(bind(at.listen_fd, (struct sockaddr *)&any, len), 0);
+	assert_int_equal(listen(at.listen_fd, CONNECTIONS_MAX), 0);
+	getsockname(at.listen_fd, (struct sockaddr *)&any, &len);
+	at.port = ntohs(any.sin_port);
+	assert_int_equal(pthread_create(&at.thread, NULL, serve, NULL), 0);
+	assert_int_equal(loop_new(&at.loop), 0);
+	return fetcher_new(at.loop, FETCHER_DATA, 0, &at.fetcher);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	fetcher_free(&at.fetcher);
+	loop_free(&at.loop);
+	shutdown(at.listen_fd, SHUT_RDWR);
+	pthread_join(at.thread, NULL);
+	for (unsigned i = 0; i < at.accepted; i++)
+		pthread_join(at.connections[i], NULL);
+	close(at.listen_fd);
+	return 0;
+}
+
+/* A GET to the name, or to an address in its place. */
+static struct fetch_done get(const union resolver_address *address)
+{
+	static const struct fetch_limits limits = {
+		.connect_ms = 20000,
+		.first_byte_ms = 20000,
+		.max_header_bytes = 1000,
+	};
+	struct fetched seen = { 0 };
+	char url[64];
+	struct fetch_request request = { .method = "GET", .url = url,
+					 .address = address,
+					 .limits = &limits };
+
+	snprintf(url, sizeof(url), "http://a.name:%u/", at.port);
+	fetched_begin(&seen, at.loop, at.fetcher, &request);
+	fetched_end(&seen);
+	return seen.done;
+}
+
+static void assert_asked(unsigned end, unsigned connections, unsigned lookups)
+{
+	assert_int_equal(get(NULL).result, FETCH_COMPLETE);
+	assert_int_equal(at.asked, end);
+	assert_int_equal(at.accepted, connections);
+	assert_int_equal(at.lookups, lookups);
+}
+
+/* Connections are kept busy, so that no new one is ever made. */
+static void a_name_moves_under_kept_connections(void **state)
+{
+	(void)state;
+	at.end = 1;
+	assert_asked(1, 1, 1);
+	at.end = 2;
+	at.later_ms = MINUTE_MS / 2;
+	assert_asked(1, 1, 1);
+	/* it is asked for again, while the old one serves on */
+	at.later_ms = MINUTE_MS + 1000;
+	assert_asked(1, 1, 2);
+	assert_asked(2, 2, 2);
+	assert_asked(2, 2, 2);
+}
+
+static void no_answer_changes_nothing(void **state)
+{
+	(void)state;
+	at.end = 1;
+	assert_asked(1, 1, 1);
+	at.end = 0;
+	at.later_ms = MINUTE_MS + 1000;
+	for (int i = 0; i < 5; i++) /* and is not asked for at each request */
+		assert_asked(1, 1, 2);
+	at.later_ms += 6000;
+	assert_asked(1, 1, 3);
+}
+
+static void an_address_in_place_of_the_name(void **state)
+{
+	union resolver_address one = address_of(1, at.port);
+	union resolver_address other = address_of(2, at.port);
+	union resolver_address nobody = address_of(3, 1);
+	struct fetch_done done;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) { /* each has connections of its own */
+		done = get(&one);
+		assert_int_equal(done.result, FETCH_COMPLETE);
+		assert_true(done.sent);
+		assert_int_equal(at.asked, 1);
+		assert_int_equal(get(&other).result, FETCH_COMPLETE);
+		assert_int_equal(at.asked, 2);
+	}
+	assert_int_equal(at.accepted, 2);
+	assert_int_equal(at.lookups, 0);
+	done = get(&nobody);
+	assert_int_equal(done.result, FETCH_NOCONNECT);
+	assert_int_equal(done.cause, TROUBLE_refused);
+	assert_false(done.sent);
+}
+
+#define TEST(function) \
+	cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_name_moves_under_kept_connections),
+		TEST(no_answer_changes_nothing),
+		TEST(an_address_in_place_of_the_name),
+	};
+
+	fetch_global_init();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
