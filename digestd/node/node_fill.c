@@ -227,6 +227,8 @@ node_fill_on_origin_head(struct node_fill *f, const struct node_fill_input *in)
 		assert(node_fill_is_for_slices(f));
 		return node_fill_drop(f, NODE_INVALIDATE |
 						 node_fill_disappoint(f));
+	case NODE_HEAD_RETRY:
+		return node_fill_retry(f);
 	case NODE_HEAD_USABLE:
 		break;
 	case NODE_HEAD_UNUSABLE: /* else an origin's answer is used */
@@ -243,6 +245,8 @@ node_fill_on_origin_failed(struct node_fill *f,
 {
 	if (in->no_memory)
 		return node_fill_break_off(f);
+	if (in->retry)
+		return node_fill_retry(f);
 	if (in->stale_usable && f->client)
 		return node_fill_drop(f, NODE_REPLY_STALE);
 	return node_fill_fail(f, in->status, "origin");
@@ -721,7 +725,7 @@ node_fill_table[NODE_FILL_STATES][NODE_EVENTS] = {
 		[NODE_MORE]  = IMPOSSIBLE,
 		[NODE_END]   = IMPOSSIBLE,
 		[NODE_BROKE] = node_fill_on_origin_failed,
-		[NODE_TIMER] = IMPOSSIBLE,
+		[NODE_TIMER] = node_fill_on_slow_origin,
 		[NODE_ROOM]  = IMPOSSIBLE,
 		[NODE_LEFT]  = node_fill_on_left,
 		[NODE_UP]    = node_fill_on_up,

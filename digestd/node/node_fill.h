@@ -76,6 +76,7 @@ enum node_head {
 	NODE_HEAD_NOMEM,     /* there is no memory to hold it */
 	NODE_HEAD_SLICES,    /* it is to be stored in slices */
 	NODE_HEAD_CHANGED,   /* for slices: of another version */
+	NODE_HEAD_RETRY,     /* an origin's error: another is asked instead */
 };
 
 enum {
@@ -147,6 +148,8 @@ struct node_fill_input {
 	bool no_memory;	     /* BROKE: for what a step was to do */
 	bool own_fault;	     /* BROKE: the source is not to blame */
 	unsigned status;     /* BROKE: what the client is told */
+	bool retry;	     /* BROKE, TIMER, of an origin: another one may be
+				asked for the same */
 	bool too_large;	     /* UP: more than a request may have */
 };
 

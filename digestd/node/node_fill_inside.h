@@ -27,6 +27,12 @@ uint32_t node_fill_blame(const struct node_fill_input *in);
 struct node_fill_step node_fill_on_slow_peer(struct node_fill *f,
 					     const struct node_fill_input *in);
 
+/* Asks another origin, whoever waits for it; and the event TIMER while it
+ * waits for an origin's header; in node_retry.c. */
+struct node_fill_step node_fill_retry(struct node_fill *f);
+struct node_fill_step
+node_fill_on_slow_origin(struct node_fill *f, const struct node_fill_input *in);
+
 /* Slices, in node_fill_cut.c. */
 
 /* The header of what is cut has come. */

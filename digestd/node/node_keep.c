@@ -3,6 +3,7 @@
  */
 #include "digestd/node/node_keep.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,14 +38,42 @@ static bool node_keep_answers_get(const struct node_keep_response *r)
 	       node_keep_names_target(r, "Content-Location");
 }
 
-bool node_keep_may(const struct node_keep_response *r)
+static const struct {
+	const char *label, *text;
+} node_keep_reasons[] = {
+#define X(name, label, what) [NOT_STORED_##name] = { label, what },
+	STORABLE_ANSWERS(X)
+	NOT_STORED_REASONS(X)
+#undef X
+};
+
+const char *not_stored_label(enum not_stored reason)
 {
+	assert(reason < NOT_STORED_COUNT);
+	return node_keep_reasons[reason].label;
+}
+
+const char *not_stored_text(enum not_stored reason)
+{
+	assert(reason < NOT_STORED_COUNT);
+	return node_keep_reasons[reason].text;
+}
+
+enum not_stored node_keep_refuse(const struct node_keep_response *r)
+{
+	enum storable why;
+
 	/* what came for a range is about it, unless it is the whole */
 	if (r->facts->status != 200 && fields_get(r->request, "range"))
-		return false;
-	return node_keep_answers_get(r) &&
-	       storable("GET", r->request, r->facts) == STORABLE_YES &&
-	       (r->body_len < 0 || (uint64_t)r->body_len <= r->max_bytes);
+		return NOT_STORED_RANGE;
+	if (!node_keep_answers_get(r))
+		return NOT_STORED_METHOD;
+	why = storable("GET", r->request, r->facts);
+	if (why != STORABLE_YES)
+		return (enum not_stored)why;
+	return r->body_len >= 0 && (uint64_t)r->body_len > r->max_bytes ?
+		       NOT_STORED_TOO_LARGE :
+		       NOT_STORED_YES;
 }
 
 enum admission_decision node_keep_place(enum admission_decision worth,

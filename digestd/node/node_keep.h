@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "digestd/admission/admission_policy.h"
+#include "digestd/node/not_stored.h"
 
 struct fields;
 struct freshness;
@@ -27,9 +28,10 @@ struct node_keep_response {
 	uint64_t max_bytes; /* what is longer is not kept */
 };
 
-/* Whether it may be kept for later GETs; those for which it was chosen, see
- * Vary, are another question. Without memory to look it may not. */
-bool node_keep_may(const struct node_keep_response *r);
+/* Why it may not be kept for later GETs, or NOT_STORED_YES; those for which it
+ * was chosen, see Vary, are another question. Without memory to look it may
+ * not. */
+enum not_stored node_keep_refuse(const struct node_keep_response *r);
 
 /* Where it is kept: where it is worth a place, and what takes the place of a
  * stale response not below that one. `was` is ADMISSION_NO without. */

@@ -55,6 +55,10 @@ node_request_answer(struct node_request *q, enum node_request_action action)
 static enum node_request_action
 node_request_miss(struct node_request *q, const struct node_request_input *in)
 {
+	if (q->from_peer && in->beside && !in->no_memory) {
+		q->state = NODE_WAITING;
+		return NODE_DO_ASK;
+	}
 	if (q->from_peer && (!in->waits || q->alone))
 		return node_request_answer(q, NODE_DO_REPLY_NOT_HERE);
 	if (q->from_peer) {

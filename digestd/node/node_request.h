@@ -58,7 +58,8 @@ bool node_request_can_follow(const struct node_stored *shown,
 
 struct node_request {
 	enum node_request_state state;
-	bool from_peer; /* gets what is stored, and nothing else */
+	bool from_peer; /* gets what is stored, here or beside this node, and
+			   nothing else */
 	bool alone;	/* has waited for another's fill once: does not again */
 	bool reading;	/* READ will come */
 	bool waiting;	/* HEAD or END of another's fill will come */
@@ -72,6 +73,8 @@ struct node_request_input {
 	bool no_memory;	       /* READ: to ask anybody */
 	bool shareable;	       /* READ: one fill may answer several of these */
 	bool waits;	       /* READ: from a peer that may wait for a fill */
+	bool beside;	       /* READ: from a peer; the cache beside this node
+				  is to be asked */
 	bool own;	       /* HEAD, MORE, END: of its own fill */
 	bool usable;	       /* HEAD of another's */
 };

@@ -54,6 +54,7 @@ static const unsigned successors[NODE_FILL_STATES][NODE_EVENTS] = {
 		[NODE_HEAD]  = S(ASK_ORIGIN) | S(SHOW_ORIGIN) | S(CUT_ORIGIN) |
 			       S(LANDED),
 		[NODE_BROKE] = S(LANDED),
+		[NODE_TIMER] = S(ASK_ORIGIN) | S(LANDED),
 		[NODE_LEFT]  = S(ASK_ORIGIN) | S(LANDED),
 		[NODE_UP]    = S(ASK_ORIGIN) | S(LANDED),
 	},
@@ -94,7 +95,7 @@ enum {
 		  NODE_REPLY_ERROR | NODE_REPLY_BUSY | NODE_REPLY_STREAM,
 	NEED_SOURCE = NODE_RESUME | NODE_UPLOAD | NODE_TAKE | NODE_REFUSE |
 		      NODE_SET_TIMER | NODE_ADMIT,
-	FACT_BITS = 15, /* that describe(), below, takes */
+	FACT_BITS = 17, /* that describe(), below, takes */
 };
 
 static bool is_cut(enum node_fill_state state)
@@ -154,6 +155,10 @@ static bool describe(unsigned facts, struct node_fill *f,
 	f->credit = facts & 128 ? 0 : 500;
 	f->max_bytes = facts & 256 ? 100 : 1000000;
 	in->head = (enum node_head)(facts >> 9 & 7);
+	/* whose slices pass, asks again by itself */
+	in->retry = facts & 32768 && f->purpose != NODE_FOR_PASSING;
+	if (facts & 65536)
+		in->head = NODE_HEAD_RETRY;
 	in->room = facts & 512;
 	/* for slices nothing is asked about */
 	in->stale_usable = in->room && f->purpose != NODE_FOR_PASSING;
@@ -181,6 +186,9 @@ static bool describe(unsigned facts, struct node_fill *f,
 	     f->state == NODE_ASK_ORIGIN))
 		return false;
 	if (!f->client && (in->event == NODE_UP || in->event == NODE_LEFT))
+		return false;
+	if (in->head == NODE_HEAD_RETRY &&
+	    (f->state != NODE_ASK_ORIGIN || f->purpose == NODE_FOR_PASSING))
 		return false;
 	if (in->event == NODE_HEAD && f->state == NODE_ASK_ORIGIN)
 		return (f->client || in->head != NODE_HEAD_STALE) &&
@@ -225,7 +233,9 @@ static void check_step(const struct node_fill *before,
 	if (step->then == NODE_THEN_NEXT)
 		assert_true(before->client ||
 			    before->purpose == NODE_FOR_SLICES ||
-			    before->purpose == NODE_FOR_RENEWAL);
+			    before->purpose == NODE_FOR_RENEWAL ||
+			    before->state == NODE_ASK_ORIGIN ||
+			    before->state == NODE_COLLECT_ORIGIN);
 	/* who has joined is let go, by one or the other */
 	if (landed && had_source && step->then == NODE_THEN_END &&
 	    before->purpose != NODE_FOR_PROBE)

@@ -64,7 +64,7 @@ static bool may(const struct may_row *row)
 	response_facts_read(&facts, row->status, &fields, NULL);
 	freshness_init(&freshness, &facts, &times);
 	assert_int_equal(target_resolve(&target, "/a", 2, "h"), 0);
-	result = node_keep_may(&r);
+	result = !node_keep_refuse(&r);
 	target_free(&target);
 	fields_free(&fields);
 	fields_free(&request);

@@ -49,7 +49,7 @@ static const unsigned successors[NODE_REQUEST_STATES][NODE_EVENTS] = {
 };
 /* clang-format on */
 
-enum { FACT_BITS = 12 }; /* that describe(), below, takes */
+enum { FACT_BITS = 13 }; /* that describe(), below, takes */
 
 static void describe(unsigned facts, struct node_request *q,
 		     struct node_request_input *in)
@@ -65,6 +65,7 @@ static void describe(unsigned facts, struct node_request *q,
 	in->shareable = facts & 512;
 	in->own = in->usable = facts & 1024;
 	in->waits = facts & 2048;
+	in->beside = facts & 4096;
 }
 
 static bool is_reply(enum node_request_action action)
@@ -105,14 +106,17 @@ static void check_step(const struct node_request *before,
 		assert_int_equal(q->state, NODE_SENDING);
 	if (is_reply(action) && before->state == NODE_SENDING)
 		assert_true(in->damaged);
-	/* a peer gets what is stored, or waits for what others fetch */
+	/* a peer gets what is stored, here or beside this node, or waits for
+	 * what others fetch */
 	if (before->from_peer && before->state == NODE_READING)
 		assert_true(in->event == NODE_LEFT ||
 			    action == NODE_DO_REPLY_STORED ||
 			    action == NODE_DO_REPLY_NOT_HERE ||
-			    (action == NODE_DO_JOIN && in->waits));
-	if (before->from_peer)
-		assert_int_not_equal(action, NODE_DO_ASK);
+			    (action == NODE_DO_JOIN && in->waits) ||
+			    (action == NODE_DO_ASK && in->beside));
+	if (before->from_peer && action == NODE_DO_ASK)
+		assert_true(in->event == NODE_READ && in->beside &&
+			    !in->no_memory);
 	if (asks) {
 		assert_int_equal(q->state, NODE_WAITING);
 		assert_false(in->event == NODE_READ && in->only_if_cached &&
@@ -374,6 +378,31 @@ static void a_peer_waits(void **arg)
 	assert_int_equal(node_request_step(&q, &in), NODE_DO_REPLY_NOT_HERE);
 }
 
+/* The cache beside this node is asked at once, whether the peer would wait or
+ * not, but for what is stored here. */
+static void a_cache_beside_is_asked(void **arg)
+{
+	struct node_request q = { .from_peer = true, .reading = true };
+	struct node_request_input in = { .event = NODE_READ,
+					 .only_if_cached = true,
+					 .beside = true };
+
+	(void)arg;
+	for (int waits = 0; waits < 2; waits++) {
+		q = (struct node_request){ .from_peer = true, .reading = true };
+		in.waits = waits;
+		assert_int_equal(node_request_step(&q, &in), NODE_DO_ASK);
+		assert_int_equal(q.state, NODE_WAITING);
+	}
+	q = (struct node_request){ .from_peer = true, .reading = true };
+	in.no_memory = true;
+	in.waits = false;
+	assert_int_equal(node_request_step(&q, &in), NODE_DO_REPLY_NOT_HERE);
+	q = (struct node_request){ .from_peer = true, .reading = true };
+	in.found = NODE_FOUND_FRESH;
+	assert_int_equal(node_request_step(&q, &in), NODE_DO_REPLY_STORED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -381,6 +410,7 @@ int main(void)
 		cmocka_unit_test(who_may_follow),
 		cmocka_unit_test(every_pair),
 		cmocka_unit_test(a_peer_waits),
+		cmocka_unit_test(a_cache_beside_is_asked),
 		cmocka_unit_test(impossible_pairs),
 		cmocka_unit_test(a_wait_for_nothing),
 		cmocka_unit_test(a_miss_that_is_none),
