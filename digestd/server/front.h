@@ -133,7 +133,7 @@ struct front_conn {
 	bool hung_up;    /* the client sends no more, or the connection broke */
 	bool ended;      /* and all that it has sent was read */
 	bool used;       /* there was a request */
-	bool late;       /* it has had its time: no other request comes */
+	bool late;       /* no other request may come: it lingers briefly */
 	bool broken;     /* to be closed at once */
 	bool https;      /* the client has TLS with who sent a PROXY header */
 	bool closing;    /* to be closed after the replies under way */
@@ -170,7 +170,6 @@ struct front_server {
 	int spare_fd; /* by which who comes is told that there is no other;
 			 -1: that is gone, too */
 	bool short_of_files; /* accepting has failed for want of one */
-	struct log_limit files_log;
 	struct request_limits limits;
 	struct request_head head; /* of the request that is being read */
 	struct front_exchange *spare; /* exchanges to be used again */

@@ -15,12 +15,14 @@
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "digestd/os/troubles.h"
 #include "digestd/server/front.h"
 
-enum { BATCH = 64, RETRY_MS = 100, LOG_PERIOD_MS = 10000 };
+enum { BATCH = 64, RETRY_MS = 100 };
 
 static void front_accept_retry(void *arg)
 {
@@ -103,18 +105,15 @@ static bool front_accept_turn_away(struct front_server *s)
 	return true;
 }
 
-static void front_accept_log(struct front_server *s, int refused)
+static void front_accept_complain(struct front_server *s, int refused)
 {
-	char room[64];
-	unsigned dropped;
+	char detail[64];
 
-	s->files_log.burst = 1;
-	s->files_log.period_ms = LOG_PERIOD_MS;
-	if (log_allow(&s->files_log, loop_now_ms(s->base.loop), &dropped))
-		log_write(LOG_WARNING, "server", "port %u: no descriptor is "
-			  "left: %d connections are refused; raise the limit "
-			  "of open files or lower max_connections%s",
-			  s->base.port, refused, log_suppressed(dropped, room));
+	snprintf(detail, sizeof(detail), "port %u: connections refused: %d",
+		 s->base.port, refused);
+	troubles_of_part(s->base.settings.troubles, TROUBLE_PART_listener,
+			 TROUBLE_descriptors, detail,
+			 loop_now_ms(s->base.loop));
 }
 
 /* Which accept() does not ask before it fails. */
@@ -140,7 +139,7 @@ static bool front_accept_lacks_files(struct front_server *s)
 	       front_accept_turn_away(s))
 		refused++;
 	if (refused)
-		front_accept_log(s, refused);
+		front_accept_complain(s, refused);
 	s->short_of_files = true;
 	front_accept_wait(s);
 	return false;
@@ -229,7 +228,8 @@ void front_accept_stop(struct front_server *s)
 	loop_timer_clear(s->base.loop, &s->retry);
 	if (s->base.listen_fd < 0)
 		return;
-	if (!s->base.stopping) /* what has come is served */
+	/* what has come is served, here or where it is handed over to */
+	if (!s->base.stopping && !s->base.handed_over)
 		front_accept_some(s, s->base.settings.max_connections);
 	loop_unwatch(s->base.loop, &s->watch);
 	loop_timer_clear(s->base.loop, &s->retry);

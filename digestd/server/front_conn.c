@@ -236,7 +236,7 @@ static void front_conn_await(struct front_conn *c)
 	assert(!c->now && !c->out);
 	if (c->base.idle_link)
 		return;
-	if (s->draining)
+	if (s->draining && !s->handed_over)
 		c->broken = true;
 	front_conn_idle(c, c->kept_len ? s->settings.header_ms :
 					 s->settings.idle_ms);

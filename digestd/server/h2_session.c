@@ -47,6 +47,7 @@ void h2_session_say_goodbye(struct front_conn *c)
 /* Ends the connection from inside a call of nghttp2's. */
 static int h2_session_give_up(struct front_conn *c)
 {
+	c->late = true; /* what it sends on is not read for long */
 	server_count_flood(c->base.server, c->base.address);
 	h2_session_terminate(c, NGHTTP2_ENHANCE_YOUR_CALM);
 	return NGHTTP2_ERR_CALLBACK_FAILURE;

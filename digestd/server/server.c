@@ -46,6 +46,8 @@ static struct server *server_make(struct loop *loop,
 	s->settings.listen = NULL;
 	s->settings.tls = NULL;
 	s->settings.trusted = NULL;
+	s->settings.given = NULL;
+	s->settings.listener = NULL;
 	server_set_trusted(s, settings->trusted);
 	s->idle_end = &s->idle;
 	s->uploads_end = &s->uploads;
@@ -54,9 +56,13 @@ static struct server *server_make(struct loop *loop,
 }
 
 /* Opens the socket, and starts the engine on it. */
-static int server_start(struct server *s, const char *address)
+static int server_start(struct server *s,
+			const struct server_settings *settings)
 {
-	const struct listen_how how = { address, s->settings.joins };
+	const struct listen_how how = {
+		settings->listen, settings->joins, settings->given,
+		settings->listener, settings->worker,
+	};
 	int err = listen_open(&how, &s->listen_fd);
 
 	if (err)
@@ -86,7 +92,7 @@ int server_new(struct loop *loop, const struct server_settings *settings,
 		return -ENOMEM;
 	s->handler = handler;
 	s->arg = arg;
-	err = server_start(s, settings->listen);
+	err = server_start(s, settings);
 	if (err) {
 		tls_unref(s->tls);
 		free(s);
@@ -114,6 +120,17 @@ void server_free(struct server **server)
 	*server = NULL;
 }
 
+/* One that is idle goes, or has a moment for another request. */
+static void server_drain_idle(struct server *s, struct conn *c)
+{
+	int64_t end_ms = loop_now_ms(s->loop) + SERVER_LAST_REQUEST_MS;
+
+	if (!s->handed_over)
+		conn_close(c);
+	else if (!c->deadline_ms || c->deadline_ms > end_ms)
+		conn_set_deadline(c, end_ms);
+}
+
 void server_drain(struct server *server, void (*drained)(void *arg), void *arg)
 {
 	assert(drained);
@@ -125,10 +142,22 @@ void server_drain(struct server *server, void (*drained)(void *arg), void *arg)
 	for (struct conn *c = server->conns, *next; c; c = next) {
 		next = c->next;
 		if (c->idle_link)
-			conn_close(c);
+			server_drain_idle(server, c);
 	}
 	if (!server->nconns)
 		loop_defer(server->loop, &server->drained);
+}
+
+void server_hand_over(struct server *server, void (*drained)(void *arg),
+		      void *arg)
+{
+	server->handed_over = true;
+	server_drain(server, drained, arg);
+}
+
+int server_socket(const struct server *server)
+{
+	return server->listen_fd;
 }
 
 unsigned server_port(const struct server *server)
@@ -236,7 +265,7 @@ static void server_account(struct exchange *x, unsigned status, uint64_t bytes)
 {
 	x->account = (struct exchange_account){
 		.status = status,
-		.replied_ms = loop_now_ms(x->conn->server->loop),
+		.replied_us = loop_now_us(x->conn->server->loop),
 		.bytes = bytes,
 	};
 }

@@ -27,6 +27,7 @@
 struct address_prefixes;
 struct exchange;
 struct fields;
+struct listen_given;
 struct loop;
 struct server;
 struct sockaddr;
@@ -38,6 +39,11 @@ struct server_settings {
 	const char *listen;
 	bool joins;                /* a server of this process that listens
 				      there already, with a port of its own */
+	struct listen_given *given; /* sockets that may be for this server;
+				      null: none. See struct listen_how, as of
+				      the next two */
+	const char *listener;
+	unsigned worker;
 	unsigned max_connections;  /* open at once in this server; > 0. Of that
 				      many, one that is idle, or a slow upload,
 				      makes room */
@@ -64,6 +70,7 @@ struct server_settings {
 	/* clients whose fields about where a request comes from are believed;
 	 * null: all. Those of others are dropped, forwarded_is_claim(). */
 	const struct address_prefixes *trusted;
+	struct troubles *troubles; /* borrowed; null: not told */
 };
 
 /* A request as it came. All pointers live until the exchange's on_done(). */
@@ -165,6 +172,17 @@ void server_free(struct server **server);
  */
 void server_drain(struct server *server, void (*drained)(void *arg), void *arg);
 
+/*
+ * The same where another process accepts from the server's socket from now on:
+ * what waits in its queue is left to that; and those that are idle have a
+ * moment for another request, as they cannot know yet.
+ */
+void server_hand_over(struct server *server, void (*drained)(void *arg),
+		      void *arg);
+
+/* The socket that the server listens on; -1: it drains. */
+int server_socket(const struct server *server);
+
 /* The port that the server listens on (the one found for port 0). */
 unsigned server_port(const struct server *server);
 
@@ -216,7 +234,7 @@ void *exchange_data(const struct exchange *x);
 /* What became of an exchange, for on_done(). */
 struct exchange_account {
 	unsigned status;    /* of the reply; 0: there was none */
-	int64_t replied_ms; /* when it began, by the loop's clock */
+	int64_t replied_us; /* when it began, by the loop's clock */
 	uint64_t bytes;     /* of its body that were sent, as far as it is known
 			       that they were */
 };

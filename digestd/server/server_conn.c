@@ -135,18 +135,6 @@ static void server_conn_count_too_large(struct server *s,
 			  log_suppressed(dropped, room));
 }
 
-void server_count_flood(struct server *s, const struct sockaddr *from)
-{
-	char host[NI_MAXHOST], room[64];
-	unsigned dropped;
-
-	atomic_fetch_add_explicit(&s->floods, 1, memory_order_relaxed);
-	if (server_conn_may_log(s, &s->floods_log, from, host, &dropped))
-		log_write(LOG_WARNING, "server", "port %u: a connection from "
-			  "%s is closed: a flood of HTTP/2 frames%s", s->port,
-			  host, log_suppressed(dropped, room));
-}
-
 void server_count_tls_failure(struct server *s, const struct sockaddr *from,
 			      const char *why)
 {
@@ -160,30 +148,40 @@ void server_count_tls_failure(struct server *s, const struct sockaddr *from,
 			  log_suppressed(dropped, room));
 }
 
-void server_count_proxy_refusal(struct server *s, const struct sockaddr *from,
-				const char *why)
+/* Counts a connection that is closed before a request, and logs why. */
+static void server_conn_count_closed(struct server *s,
+				     atomic_uint_fast64_t *counter,
+				     struct log_limit *limit,
+				     const struct sockaddr *from,
+				     const char *why)
 {
 	char host[NI_MAXHOST], room[64];
 	unsigned dropped;
 
-	atomic_fetch_add_explicit(&s->proxy_refused, 1, memory_order_relaxed);
-	if (server_conn_may_log(s, &s->proxy_log, from, host, &dropped))
+	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+	if (server_conn_may_log(s, limit, from, host, &dropped))
 		log_write(LOG_WARNING, "server", "port %u: a connection from "
 			  "%s is closed: %s%s", s->port, host, why,
 			  log_suppressed(dropped, room));
 }
 
+void server_count_flood(struct server *s, const struct sockaddr *from)
+{
+	server_conn_count_closed(s, &s->floods, &s->floods_log, from,
+				 "a flood of HTTP/2 frames");
+}
+
+void server_count_proxy_refusal(struct server *s, const struct sockaddr *from,
+				const char *why)
+{
+	server_conn_count_closed(s, &s->proxy_refused, &s->proxy_log, from,
+				 why);
+}
+
 void server_count_surplus(struct server *s, const struct sockaddr *from,
 			  const char *why)
 {
-	char host[NI_MAXHOST], room[64];
-	unsigned dropped;
-
-	atomic_fetch_add_explicit(&s->surplus, 1, memory_order_relaxed);
-	if (server_conn_may_log(s, &s->surplus_log, from, host, &dropped))
-		log_write(LOG_WARNING, "server", "port %u: a connection from "
-			  "%s is closed: %s%s", s->port, host, why,
-			  log_suppressed(dropped, room));
+	server_conn_count_closed(s, &s->surplus, &s->surplus_log, from, why);
 }
 
 void server_count_refusal(struct server *s, const struct sockaddr *from,

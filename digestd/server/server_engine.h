@@ -28,6 +28,10 @@ enum { SERVER_CLIENTS = 256 }; /* lists of addresses */
  */
 enum { SERVER_UNSENT_BYTES = 262144 };
 
+/* How long a client that is idle may begin another request after a hand-over:
+ * the longer, the rarer it does just when its connection is closed. */
+enum { SERVER_LAST_REQUEST_MS = 2000 };
+
 struct client;
 struct conn;
 
@@ -60,7 +64,8 @@ struct server_engine {
 	size_t bytes; /* of its structure, which begins with struct server */
 	/* Serves s->listen_fd, which is open. Returns 0 or a negative errno. */
 	int (*start)(struct server *s);
-	/* Stops accepting, but for what waits in the socket's queue. */
+	/* Stops accepting; but first, unless it is handed over, takes what
+	 * waits in the socket's queue. */
 	void (*quiesce)(struct server *s);
 	/* Closes all connections, and everything else that start() made. */
 	void (*stop)(struct server *s);
@@ -140,6 +145,7 @@ struct server {
 	struct log_limit refused_log;
 	bool stopping;
 	bool draining;
+	bool handed_over; /* while draining: another process accepts */
 	struct loop_call drained;
 };
 

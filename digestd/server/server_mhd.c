@@ -489,14 +489,14 @@ static int server_mhd_start(struct server *base)
 	return err;
 }
 
-/* What waits in the socket's queue is taken in before. */
 static void server_mhd_quiesce(struct server *base)
 {
 	struct mhd_server *s = mhd_server(base);
 
 	if (base->listen_fd < 0)
 		return;
-	MHD_run(s->mhd);
+	if (!base->handed_over)
+		MHD_run(s->mhd);
 	MHD_quiesce_daemon(s->mhd);
 	close(base->listen_fd);
 	base->listen_fd = -1;

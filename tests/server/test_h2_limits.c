@@ -97,6 +97,28 @@ static void floods_of_frames(void **state)
 	assert_true(server_floods(at.server) >= 5);
 }
 
+/* A flood that goes on after GOAWAY is read for a second, not for a minute. */
+static void a_flood_that_goes_on(void **state)
+{
+	static const char ping[] = "\0\0\10\6\0\0\0\0\00012345678";
+	const struct timespec pause = { .tv_nsec = 20000000 };
+	struct h2_client c;
+	int sent = 0;
+
+	(void)state;
+	h2_client_open(&c, false);
+	for (int n = 0; n < 2000; n++)
+		h2_client_send_frame(&c, NGHTTP2_PING, 0, 0, "12345678", 8);
+	h2_client_wait_over(&c);
+	while (sent < 500 && send(c.fd, ping, sizeof(ping) - 1,
+				  MSG_NOSIGNAL) > 0) {
+		nanosleep(&pause, NULL);
+		sent++;
+	}
+	assert_in_range(sent, 0, 499); /* 10 s, or more if this was slow */
+	h2_client_close(&c);
+}
+
 /* Requests that are taken back as soon as they are sent. */
 static void rapid_resets(void **state)
 {
@@ -372,6 +394,7 @@ int main(void)
 #define PATIENT(f) cmocka_unit_test_setup_teardown(f, set_up_patient, tear_down)
 	const struct CMUnitTest tests[] = {
 		PATIENT(floods_of_frames),
+		PATIENT(a_flood_that_goes_on),
 		PATIENT(rapid_resets),
 		PATIENT(a_header_that_unpacks_to_much),
 		PATIENT(a_header_that_is_too_large),
