@@ -12,6 +12,7 @@
 
 #include "digestd/fetch/fetch.h"
 #include "digestd/os/log.h"
+#include "digestd/peers/token.h"
 
 enum { COPIER_HEADER_MAX = 16384 };
 
@@ -295,14 +296,11 @@ static int copier_fetch(struct copier_job *job, const struct fields *fields)
 
 static void copier_ask(struct copier_job *job)
 {
-	char bearer[64];
 	struct fields fields;
 	int err;
 
 	fields_init(&fields);
-	snprintf(bearer, sizeof(bearer), "Bearer %s",
-		 job->copier->settings.token);
-	err = fields_add(&fields, "Authorization", bearer);
+	err = token_add_field(job->copier->settings.token, &fields);
 	if (!err)
 		err = copier_fetch(job, &fields);
 	fields_free(&fields);

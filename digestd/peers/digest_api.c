@@ -42,7 +42,7 @@ struct digest_api {
 	struct waiter *waiting;
 	int64_t max_wait_s;
 	char hash_name[TOKEN_BYTES]; /* empty: it is not said */
-	bool draining, leases, says_leases;
+	bool draining, handed_over, leases, says_leases;
 	struct {
 		uint64_t instance;
 		int64_t until_ms;
@@ -50,6 +50,9 @@ struct digest_api {
 	void (*on_introduction)(void *arg, const char *text,
 				const struct sockaddr *from); /* or null */
 	void *arg;
+	int64_t array_wanted_ms; /* last */
+	void (*wanted)(void *arg);
+	void *wanted_arg;
 	struct digest_api_counters counters; /* changed atomically */
 };
 
@@ -67,10 +70,7 @@ void digest_api_count(const struct digest_api *api,
 #undef X
 }
 
-/*
- * The current publication, for somebody who is sent it or has it, with one user
- * more; null: none yet.
- */
+/* The current publication, with one user more; null: none yet. */
 static struct publication *digest_api_current(struct digest_api *api)
 {
 	struct publication *p;
@@ -78,9 +78,20 @@ static struct publication *digest_api_current(struct digest_api *api)
 	pthread_mutex_lock(&api->lock);
 	p = api->recent[0] ? publication_ref(api->recent[0]) : NULL;
 	pthread_mutex_unlock(&api->lock);
-	if (p)
-		publication_held(p);
 	return p;
+}
+
+/* The same of a list. */
+static struct blob *digest_api_frames_of(const struct publication *p,
+					 const struct digest_request *r)
+{
+	size_t step;
+
+	if (!p->list || p->instance != r->instance || p->generation != r->to)
+		return NULL;
+	step = list_publication_find(p->list, r->from);
+	return step < p->list->nsteps ? list_publication_frames(p->list, step)
+				      : NULL;
 }
 
 /* A delta of a publication by name, for somebody who is sent it, with one user
@@ -91,6 +102,8 @@ static struct blob *digest_api_delta_of(struct publication *p,
 	const struct publication_delta *delta =
 		publication_delta(p, r->instance, r->from);
 
+	if (r->list)
+		return digest_api_frames_of(p, r);
 	if (p->generation != r->to || !delta || !delta->xor)
 		return NULL;
 	publication_held(p);
@@ -125,25 +138,39 @@ static void digest_api_send_blob(struct exchange *x, unsigned status,
 		       digest_api_release_blob, blob);
 }
 
-static struct digest_tag digest_api_tag_of(const struct publication *p)
+/* What a link to a delta takes. */
+enum { DIGEST_API_LINK_BYTES = 160 };
+
+static int digest_api_add_link(const struct digest_api *api, struct fields *f,
+			       const struct publication *p, uint64_t from,
+			       const char *suffix)
 {
-	return (struct digest_tag){ p->instance, p->generation };
+	char link[DIGEST_API_LINK_BYTES];
+
+	snprintf(link, sizeof(link),
+		 "<%s%016" PRIx64 "/%" PRIu64 "-%" PRIu64
+		 "%s>; rel=\"scd-delta\"", api->paths->delta,
+		 p->instance, from, p->generation, suffix);
+	return fields_add(f, "Link", link);
 }
 
-/* One Link with all deltas that lead here. */
+/* A Link for each delta that leads here; of a list, whose deltas start at each
+ * of hundreds of generations, for the newest. */
 static int digest_api_add_links(const struct digest_api *api, struct fields *f,
-				const struct publication *p)
+				const struct publication *p, bool list)
 {
-	char link[160];
+	const struct list_publication *l = p->list;
 
+	if (list)
+		return l->nsteps ? digest_api_add_link(
+					   api, f, p,
+					   l->steps[l->nsteps - 1].from,
+					   "-list")
+				 : 0;
 	for (unsigned i = 0; i < p->ndeltas; i++) {
 		if (!p->deltas[i].xor)
 			continue;
-		snprintf(link, sizeof(link),
-			 "<%s%016" PRIx64 "/%" PRIu64 "-%" PRIu64
-			 ">; rel=\"scd-delta\"", api->paths->delta,
-			 p->instance, p->deltas[i].from, p->generation);
-		if (fields_add(f, "Link", link))
+		if (digest_api_add_link(api, f, p, p->deltas[i].from, ""))
 			return -ENOMEM;
 	}
 	return 0;
@@ -183,36 +210,50 @@ static int digest_api_add_suspects(struct digest_api *api, int64_t now_ms,
 	return len ? fields_add(f, DIGEST_SUSPECTS, text) : 0;
 }
 
+/* The generation that an answer leads to. */
+static struct digest_tag digest_api_tag_of(const struct publication *p,
+					   const struct digest_answer *answer)
+{
+	const bool older = answer->list && answer->kind == DIGEST_ANSWER_FULL;
+
+	return (struct digest_tag){ p->instance,
+				    older ? p->list->full_generation
+					  : p->generation,
+				    answer->list };
+}
+
 /* The fields that 200, 226 and 304 of the current digest have in common. */
 static int digest_api_current_fields(struct digest_api *api,
 				     const struct exchange *x,
 				     const struct publication *p,
+				     const struct digest_answer *answer,
 				     struct fields *f)
 {
 	char etag[DIGEST_ETAG_BYTES + 1];
-	struct digest_tag tag = digest_api_tag_of(p);
+	struct digest_tag tag = digest_api_tag_of(p, answer);
 
 	digest_tag_write(&tag, etag);
 	fields_init(f);
 	if (fields_add(f, "ETag", etag) ||
 	    fields_add(f, "Cache-Control", "no-cache") ||
-	    fields_add(f, "Vary", "A-IM") ||
+	    fields_add(f, "Vary", "Accept, A-IM") ||
 	    (*api->hash_name &&
 	     fields_add(f, DIGEST_HASH_NAME, api->hash_name)) ||
 	    digest_api_add_node(api, f) ||
 	    digest_api_add_suspects(api, loop_now_ms(exchange_loop(x)), f) ||
-	    digest_api_add_links(api, f, p))
+	    digest_api_add_links(api, f, p, answer->list))
 		return -ENOMEM;
 	return 0;
 }
 
 static void digest_api_send_unchanged(struct digest_api *api,
 				      struct exchange *x,
-				      const struct publication *p)
+				      const struct publication *p,
+				      const struct digest_answer *same)
 {
 	struct fields f;
 
-	if (digest_api_current_fields(api, x, p, &f)) {
+	if (digest_api_current_fields(api, x, p, same, &f)) {
 		exchange_abort(x);
 	} else {
 		peers_digest_api_count(&api->counters.not_modified, 1);
@@ -221,43 +262,87 @@ static void digest_api_send_unchanged(struct digest_api *api,
 	fields_free(&f);
 }
 
+static int digest_api_add_type(bool list, struct fields *f)
+{
+	return fields_add(f, "Content-Type",
+			  list ? DIGEST_TYPE_LIST : DIGEST_TYPE_ARRAY);
+}
+
 static void digest_api_send_full(struct digest_api *api, struct exchange *x,
-				 const struct publication *p)
+				 const struct publication *p,
+				 const struct digest_answer *full)
 {
 	struct fields f;
 
-	if (digest_api_current_fields(api, x, p, &f) ||
-	    fields_add(&f, "Content-Type", "application/scd-digest")) {
+	if (digest_api_current_fields(api, x, p, full, &f) ||
+	    digest_api_add_type(full->list, &f)) {
 		exchange_abort(x);
 	} else {
 		peers_digest_api_count(&api->counters.full_sent, 1);
 		peers_digest_api_count(&api->counters.full_sent_bytes,
-				       p->full->len);
-		digest_api_send_blob(x, 200, &f, blob_ref(p->full));
+				       full->blob->len);
+		digest_api_send_blob(x, 200, &f, blob_ref(full->blob));
 	}
 	fields_free(&f);
+}
+
+static const char *digest_api_form(const struct digest_answer *delta)
+{
+	if (delta->list)
+		return DIGEST_IM_FRAMES;
+	return delta->conditional ? DIGEST_IM_CONDITIONAL : DIGEST_IM_XOR;
 }
 
 static void digest_api_send_delta(struct digest_api *api, struct exchange *x,
 				  const struct publication *p,
 				  const struct digest_answer *delta)
 {
-	struct digest_tag base = { p->instance, delta->from };
+	struct digest_tag base = { p->instance, delta->from, delta->list };
+	struct blob *blob = delta->list ? list_publication_frames(p->list,
+								  delta->step)
+					: blob_ref(delta->blob);
 	char etag[DIGEST_ETAG_BYTES + 1];
 	struct fields f;
 
 	digest_tag_write(&base, etag);
-	if (digest_api_current_fields(api, x, p, &f) ||
-	    fields_add(&f, "IM", delta->conditional ? DIGEST_IM_CONDITIONAL
-						    : DIGEST_IM_XOR) ||
+	if (digest_api_current_fields(api, x, p, delta, &f) || !blob ||
+	    fields_add(&f, "IM", digest_api_form(delta)) ||
 	    fields_add(&f, "Delta-Base", etag) ||
-	    fields_add(&f, "Content-Type", "application/scd-digest")) {
+	    digest_api_add_type(delta->list, &f)) {
+		blob_unref(blob);
 		exchange_abort(x);
 	} else {
 		peers_digest_api_count(&api->counters.delta_sent, 1);
 		peers_digest_api_count(&api->counters.delta_sent_bytes,
-				       delta->blob->len);
-		digest_api_send_blob(x, 226, &f, blob_ref(delta->blob));
+				       blob->len);
+		digest_api_send_blob(x, 226, &f, blob);
+	}
+	fields_free(&f);
+}
+
+/* Somebody asks for an array. */
+static void digest_api_note_array(struct digest_api *api, int64_t now_ms,
+				  bool there)
+{
+	pthread_mutex_lock(&api->lock);
+	api->array_wanted_ms = now_ms;
+	if (!there && api->wanted)
+		api->wanted(api->wanted_arg);
+	pthread_mutex_unlock(&api->lock);
+}
+
+/* There are lists only: an array is made, and there when it is asked for
+ * again. */
+static void digest_api_put_off(struct digest_api *api, struct exchange *x)
+{
+	struct fields f;
+
+	fields_init(&f);
+	if (fields_add(&f, "Retry-After", "1")) {
+		exchange_abort(x);
+	} else {
+		peers_digest_api_count(&api->counters.array_refused, 1);
+		exchange_reply_error(x, 503, &f);
 	}
 	fields_free(&f);
 }
@@ -269,19 +354,27 @@ static void digest_api_send_current(struct digest_api *api, struct exchange *x,
 	struct publication *p = digest_api_current(api);
 	const struct digest_answer answer = digest_answer_to(&r->ask, p, 0);
 
+	if (p && !answer.list) {
+		digest_api_note_array(api, loop_now_ms(exchange_loop(x)),
+				      p->full);
+		publication_held(p);
+	}
 	switch (answer.kind) {
 	case DIGEST_ANSWER_NONE:
 	case DIGEST_ANSWER_WAIT: /* not for no time */
 		exchange_reply_error(x, 503, NULL);
 		break;
+	case DIGEST_ANSWER_NO_ARRAY:
+		digest_api_put_off(api, x);
+		break;
 	case DIGEST_ANSWER_UNCHANGED:
-		digest_api_send_unchanged(api, x, p);
+		digest_api_send_unchanged(api, x, p, &answer);
 		break;
 	case DIGEST_ANSWER_DELTA:
 		digest_api_send_delta(api, x, p, &answer);
 		break;
 	case DIGEST_ANSWER_FULL:
-		digest_api_send_full(api, x, p);
+		digest_api_send_full(api, x, p, &answer);
 		break;
 	}
 	publication_unref(p);
@@ -297,7 +390,7 @@ static void digest_api_send_named_delta(struct digest_api *api,
 	fields_init(&f);
 	if (!blob) {
 		exchange_reply_error(x, 404, NULL);
-	} else if (fields_add(&f, "Content-Type", "application/scd-digest") ||
+	} else if (digest_api_add_type(r->list, &f) ||
 		   fields_add(&f, "Cache-Control",
 			      "public, immutable, max-age=86400")) {
 		blob_unref(blob);
@@ -393,7 +486,8 @@ static bool digest_api_wait_for_news(struct digest_api *api, struct exchange *x,
 			     .wake = {.run = digest_api_on_wake, .arg = w}};
 	pthread_mutex_lock(&api->lock);
 	answer = digest_answer_to(&r->ask, api->recent[0],
-				  api->draining ? 0 : api->max_wait_s);
+				  api->draining || api->handed_over ?
+					  0 : api->max_wait_s);
 	waits = answer.kind == DIGEST_ANSWER_WAIT;
 	if (waits) {
 		w->next = api->waiting;
@@ -550,7 +644,7 @@ void digest_api_publish(struct digest_api *api, struct publication *p)
 {
 	struct publication *oldest;
 
-	assert(p && p->full);
+	assert(p && (p->full || p->list));
 	pthread_mutex_lock(&api->lock);
 	oldest = api->recent[RECENT - 1];
 	memmove(api->recent + 1, api->recent,
@@ -586,6 +680,40 @@ void digest_api_suspect(struct digest_api *api, uint64_t instance,
 	api->suspects[place].instance = instance;
 	api->suspects[place].until_ms = until_ms;
 	digest_api_wake_all(api);
+	pthread_mutex_unlock(&api->lock);
+}
+
+void digest_api_hand_over(struct digest_api *api)
+{
+	pthread_mutex_lock(&api->lock);
+	api->handed_over = true;
+	digest_api_wake_all(api);
+	pthread_mutex_unlock(&api->lock);
+}
+
+bool digest_api_array_wanted(struct digest_api *api, int64_t since_ms)
+{
+	bool wanted;
+
+	pthread_mutex_lock(&api->lock);
+	wanted = api->array_wanted_ms >= since_ms;
+	pthread_mutex_unlock(&api->lock);
+	return wanted;
+}
+
+void digest_api_want_array(struct digest_api *api, int64_t now_ms)
+{
+	pthread_mutex_lock(&api->lock);
+	api->array_wanted_ms = now_ms;
+	pthread_mutex_unlock(&api->lock);
+}
+
+void digest_api_on_wanted(struct digest_api *api, void (*wanted)(void *arg),
+			  void *arg)
+{
+	pthread_mutex_lock(&api->lock);
+	api->wanted = wanted;
+	api->wanted_arg = arg;
 	pthread_mutex_unlock(&api->lock);
 }
 

@@ -12,6 +12,7 @@
 #ifndef DIGESTD_PEERS_DIGEST_API_H
 #define DIGESTD_PEERS_DIGEST_API_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "digestd/mesh/generations.h"
@@ -35,7 +36,9 @@ struct sockaddr;
 	X(delta_sent_bytes, "bytes of deltas sent", \
 	  "bytes of deltas of requested URIs sent") \
 	X(not_modified,     "digest requests answered with nothing new", \
-	  "requests for requested URIs answered with nothing new")
+	  "requests for requested URIs answered with nothing new") \
+	X(array_refused,    "requests for an array that were put off", \
+	  "requests for an array of requested URIs that were put off")
 /* clang-format on */
 
 struct digest_api_counters {
@@ -89,9 +92,23 @@ void digest_api_free(struct digest_api **api);
 /* Makes p, which becomes its own, the current one and wakes who waits. */
 void digest_api_publish(struct digest_api *api, struct publication *p);
 
+/*
+ * Somebody has asked for an array since a time [loop_now_ms()], or is held to
+ * have. And wanted(arg) is called, in any thread, when one is asked for that
+ * the current publication has not; null: not any more.
+ */
+bool digest_api_array_wanted(struct digest_api *api, int64_t since_ms);
+void digest_api_want_array(struct digest_api *api, int64_t now_ms);
+void digest_api_on_wanted(struct digest_api *api, void (*wanted)(void *arg),
+			  void *arg);
+
 /* From now on nobody is kept waiting: those who do are answered, and told that
  * this node drains. */
 void digest_api_drain(struct digest_api *api);
+
+/* The same where another process answers for this node from now on: nobody is
+ * told that it drains. */
+void digest_api_hand_over(struct digest_api *api);
 
 /* What it has answered so far; from any thread. */
 void digest_api_count(const struct digest_api *api,

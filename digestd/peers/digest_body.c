@@ -39,6 +39,8 @@ int digest_body_add(struct digest_body *b, const struct digest_expected *e,
 
 	assert(e->kind && e->limits && (bytes || !len));
 	assert(b->len <= b->cap);
+	if (!b->most && e->kind->bound)
+		b->most = e->kind->bound(e);
 	if (!b->most && len) {
 		size_t left = e->kind->header_bytes - b->len;
 		size_t n = len < left ? len : left;

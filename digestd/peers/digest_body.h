@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "codec/digest.h"
+#include "digestd/mesh/peer_digest.h"
 
-struct peer_digest;
 struct peer_kind;
 
 /* What is expected of a body. */
@@ -20,13 +20,15 @@ struct digest_expected {
 	const struct scd_limits *limits;
 	bool delta;               /* or a full digest */
 	struct peer_digest *base; /* of a delta; null: there is none */
+	struct peer_slot slot;    /* for a list; no table: none is taken */
 };
 
 /* The bytes so far; all zero is an empty one. */
 struct digest_body {
 	uint8_t *bytes;
 	size_t len, cap;
-	size_t most; /* by the header; 0: it is not judged yet */
+	size_t most; /* by the header, or by the kind; 0: it is not judged yet
+		      */
 };
 
 /*

@@ -22,6 +22,7 @@ struct digest_job {
 	struct digest_expected expected; /* base: of a delta; else null */
 	struct digest_decoded result;
 	atomic_bool cancelled;
+	bool removes; /* the list of expected.slot; there is no body */
 
 	/* the loop's */
 	digest_decoded_fn *done; /* null: nobody waits for it */
@@ -43,6 +44,7 @@ static void digest_job_free(void *arg)
 	digest_body_free(&job->body);
 	peer_digest_unref(job->expected.base);
 	peer_digest_unref(job->result.digest);
+	peer_table_unref(job->expected.slot.table);
 	free(job);
 }
 
@@ -74,7 +76,9 @@ static void digest_job_run(void *arg)
 	struct digest_job *job = arg;
 	struct digest_decoded *r = &job->result;
 
-	if (!atomic_load(&job->cancelled))
+	if (job->removes)
+		peer_table_remove(&job->expected.slot);
+	else if (!atomic_load(&job->cancelled))
 		r->error = job->expected.kind->decode(&job->expected,
 						      &job->body, &r->info,
 						      &r->digest);
@@ -146,12 +150,36 @@ int digest_decoder_start(struct digest_decoder *d, struct digest_body *body,
 	job->expected.limits = &job->limits;
 	job->expected.base =
 		expected->delta ? peer_digest_ref(expected->base) : NULL;
+	if (job->expected.slot.table)
+		peer_table_ref(job->expected.slot.table);
 	job->result.delta = expected->delta;
 	job->result.len = job->body.len;
 	digest_decoder_link(d, job);
 	background_start(d->background, &job->work);
 	*out = job;
 	return 0;
+}
+
+struct digest_job *digest_job_new_removal(const struct peer_slot *slot)
+{
+	struct digest_job *job = calloc(1, sizeof(*job));
+
+	if (!job)
+		return NULL;
+	job->work = (struct background_job){ .run = digest_job_run,
+					     .done = digest_job_end,
+					     .arg = job };
+	job->removes = true;
+	job->expected.slot = *slot;
+	peer_table_ref(slot->table);
+	return job;
+}
+
+void digest_decoder_remove(struct digest_decoder *d, struct digest_job *job)
+{
+	assert(job->removes);
+	digest_decoder_link(d, job);
+	background_start(d->background, &job->work);
 }
 
 void digest_job_notify(struct digest_job *job, digest_decoded_fn *done,

@@ -58,6 +58,14 @@ int digest_decoder_start(struct digest_decoder *d, struct digest_body *body,
 void digest_job_notify(struct digest_job *job, digest_decoded_fn *done,
 		       void *arg);
 
+/*
+ * Makes a job that removes the list of a slot; null: no memory. And starts it,
+ * behind all that were started before, so that none of them leaves a list
+ * there.
+ */
+struct digest_job *digest_job_new_removal(const struct peer_slot *slot);
+void digest_decoder_remove(struct digest_decoder *d, struct digest_job *job);
+
 /* Forgets a job: its callback does not follow. *job becomes null; null is
  * accepted. */
 void digest_job_cancel(struct digest_job **job);

@@ -15,6 +15,9 @@ const struct digest_paths digest_paths_held = { "/scd/v1/digest",
 const struct digest_paths digest_paths_seen = { "/scd/v1/seen",
 						"/scd/v1/seen-delta/" };
 
+/* What follows the generation of a list, in tags and in names of deltas. */
+static const char digest_request_of_list[] = "-list";
+
 /* A reader's place in the text. */
 struct place {
 	const char *at, *end;
@@ -66,18 +69,21 @@ bool digest_tag_read(const char *text, size_t len, struct digest_tag *tag)
 {
 	struct place p = { text, text + len };
 
-	return digest_request_take_text(&p, "\"") &&
-	       digest_request_take_instance(&p, &tag->instance) &&
-	       digest_request_take_text(&p, "-") &&
-	       digest_request_take_decimal(&p, &tag->generation) &&
-	       digest_request_take_text(&p, "\"") && p.at == p.end;
+	if (!digest_request_take_text(&p, "\"") ||
+	    !digest_request_take_instance(&p, &tag->instance) ||
+	    !digest_request_take_text(&p, "-") ||
+	    !digest_request_take_decimal(&p, &tag->generation))
+		return false;
+	tag->list = digest_request_take_text(&p, digest_request_of_list);
+	return digest_request_take_text(&p, "\"") && p.at == p.end;
 }
 
 void digest_tag_write(const struct digest_tag *tag,
 		      char out[DIGEST_ETAG_BYTES + 1])
 {
-	snprintf(out, DIGEST_ETAG_BYTES + 1, "\"%016" PRIx64 "-%" PRIu64 "\"",
-		 tag->instance, tag->generation);
+	snprintf(out, DIGEST_ETAG_BYTES + 1,
+		 "\"%016" PRIx64 "-%" PRIu64 "%s\"", tag->instance,
+		 tag->generation, tag->list ? digest_request_of_list : "");
 }
 
 static void digest_request_read_target(struct digest_request *r,
@@ -94,8 +100,10 @@ static void digest_request_read_target(struct digest_request *r,
 		 digest_request_take_text(&p, "/") &&
 		 digest_request_take_decimal(&p, &r->from) &&
 		 digest_request_take_text(&p, "-") &&
-		 digest_request_take_decimal(&p, &r->to) && p.at == p.end)
-		r->resource = DIGEST_DELTA;
+		 digest_request_take_decimal(&p, &r->to)) {
+		r->list = digest_request_take_text(&p, digest_request_of_list);
+		r->resource = p.at == p.end ? DIGEST_DELTA : DIGEST_NONE;
+	}
 }
 
 static void digest_request_read_tags(struct digest_request *r,
@@ -112,17 +120,18 @@ static void digest_request_read_tags(struct digest_request *r,
 	}
 }
 
-/* RFC 3229, 10.5.3: names with optional qualities; q=0 refuses. */
-static bool digest_request_takes(const struct fields *fields,
-				 const char *manipulation)
+/* RFC 3229, 10.5.3, and RFC 9110, 12.5.1: names with optional qualities; q=0
+ * refuses. What is not named is not taken: who knows of lists says so. */
+static bool digest_request_takes(const struct fields *fields, const char *field,
+				 const char *what)
 {
 	struct field_part element;
 	struct field_cursor cursor = { 0 };
 
-	while (fields_next(fields, "A-IM", &cursor, &element)) {
+	while (fields_next(fields, field, &cursor, &element)) {
 		struct field_part name = field_part_take(&element, ';');
 
-		if (field_part_is(name, manipulation))
+		if (field_part_is(name, what))
 			return !field_part_is(element, "q=0") &&
 			       !field_part_is(element, " q=0");
 	}
@@ -155,9 +164,13 @@ void digest_request_read(struct digest_request *r,
 	*r = (struct digest_request){ .resource = DIGEST_NONE };
 	digest_request_read_target(r, paths, target);
 	digest_request_read_tags(r, fields);
-	r->ask.takes.xor = digest_request_takes(fields, DIGEST_IM_XOR);
+	r->ask.takes.xor = digest_request_takes(fields, "A-IM", DIGEST_IM_XOR);
 	r->ask.takes.conditional =
-		digest_request_takes(fields, DIGEST_IM_CONDITIONAL);
+		digest_request_takes(fields, "A-IM", DIGEST_IM_CONDITIONAL);
+	r->ask.takes_frames =
+		digest_request_takes(fields, "A-IM", DIGEST_IM_FRAMES);
+	r->ask.takes_lists =
+		digest_request_takes(fields, "Accept", DIGEST_TYPE_LIST);
 	r->ask.wait_s = digest_request_wait_of(fields);
 }
 

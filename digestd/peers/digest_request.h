@@ -24,6 +24,11 @@ extern const struct digest_paths digest_paths_held, digest_paths_seen;
 /* The instance manipulations of A-IM and IM (RFC 3229). */
 #define DIGEST_IM_XOR "scd"
 #define DIGEST_IM_CONDITIONAL "scd-conditional"
+#define DIGEST_IM_FRAMES "scd-frames"
+
+/* The types of bodies (Content-Type, and Accept of who takes lists). */
+#define DIGEST_TYPE_ARRAY "application/scd-digest"
+#define DIGEST_TYPE_LIST "application/scd-list"
 
 /* The field by which a node introduces itself, see member_list_introduce(). */
 #define DIGEST_INTRODUCTION "Scd-Member"
@@ -57,15 +62,16 @@ void digest_node_write(const struct digest_node *node,
 		       char text[DIGEST_NODE_BYTES]);
 void digest_node_read(const struct fields *fields, struct digest_node *node);
 
-enum { DIGEST_ETAG_BYTES = 40 };
+enum { DIGEST_ETAG_BYTES = 48 };
 
 enum digest_resource { DIGEST_NONE, DIGEST_CURRENT, DIGEST_DELTA };
 
 struct digest_request {
 	enum digest_resource resource;
-	struct digest_ask ask; /* If-None-Match, A-IM, Prefer: wait */
+	struct digest_ask ask; /* If-None-Match, Accept, A-IM, Prefer: wait */
 	/* of a delta resource */
 	uint64_t instance, from, to;
+	bool list; /* it is of frames */
 };
 
 /* Reads a request's target and fields. Targets that are not of these paths are
@@ -74,7 +80,8 @@ void digest_request_read(struct digest_request *r,
 			 const struct digest_paths *paths,
 			 struct field_part target, const struct fields *fields);
 
-/* The entity tag of a generation: "<instance, 16 digits>-<generation>". */
+/* The entity tag of a generation: "<instance, 16 digits>-<generation>", with
+ * "-list" behind it if it is the list's. */
 void digest_tag_write(const struct digest_tag *tag,
 		      char out[DIGEST_ETAG_BYTES + 1]);
 

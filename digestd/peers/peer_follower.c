@@ -113,8 +113,7 @@ static void peer_follower_act(struct peer *p,
 		peer_follower_decode(p);
 }
 
-/* Something has happened of which there is no more to say. */
-static void peer_follower_handle(struct peer *p, enum following_event_kind kind)
+void peer_follower_handle(struct peer *p, enum following_event_kind kind)
 {
 	const struct following_event event = {.kind = kind};
 	const struct following_actions actions = peer_follower_step(p, &event);
@@ -132,32 +131,6 @@ static void peer_follower_on_timer(void *arg)
 
 /* The end of a fetch */
 
-/* Each fetch may fail again: only another reason is news. */
-static void peer_follower_report_once(struct peer *p, const char *what)
-{
-	if (!strncmp(p->reported, what, sizeof(p->reported) - 1))
-		return;
-	log_write(LOG_WARNING, "follower", "peer %s: %s", p->name, what);
-	snprintf(p->reported, sizeof(p->reported), "%s", what);
-}
-
-static void peer_follower_report_well(struct peer *p)
-{
-	if (*p->reported)
-		log_write(LOG_INFO, "follower",
-			  "peer %s: its digest is known again", p->name);
-	p->reported[0] = '\0';
-}
-
-static const char *peer_follower_reason(const struct peer *p, int error)
-{
-	if (p->update.foreign)
-		return "its keys are made by another cluster key than ours";
-	return error == SCD_EMISMATCH
-		       ? "it has Squid's hashing, which is not looked up here"
-		       : scd_strerror(error);
-}
-
 static void peer_follower_refuse(struct peer *p, int error)
 {
 	char what[128];
@@ -165,20 +138,22 @@ static void peer_follower_refuse(struct peer *p, int error)
 	snprintf(what, sizeof(what), "%s refused: %s",
 		 p->update.status == STATUS_DELTA ? "delta" : "digest",
 		 peer_follower_reason(p, error));
-	peer_follower_report_once(p, what);
+	peer_follower_report(p, peer_follower_trouble_of(p, error), what);
 	p->counters.unfit++;
 	peer_follower_handle(p, FOLLOWING_REFUSED);
 }
 
-static void peer_follower_count_failure(struct peer *p, const char *what)
+static void peer_follower_count_failure(struct peer *p, enum trouble trouble,
+					const char *what)
 {
-	peer_follower_report_once(p, what);
+	peer_follower_report(p, trouble, what);
 	p->counters.fetch_failed++;
 }
 
+/* This node can do nothing with it now. */
 static void peer_follower_fail(struct peer *p, const char *what)
 {
-	peer_follower_count_failure(p, what);
+	peer_follower_count_failure(p, TROUBLE_memory, what);
 	peer_follower_handle(p, FOLLOWING_UNABLE);
 }
 
@@ -265,29 +240,6 @@ static bool peer_follower_is_whole(const struct fetch_done *done)
 	return done->result == FETCH_COMPLETE && !done->ended_by_close;
 }
 
-/* Why an answer is not whole. */
-static const char *peer_follower_fetch_fault(enum fetch_result result)
-{
-	switch (result) {
-	case FETCH_NOCONNECT:
-		return "cannot fetch its digest: cannot connect";
-	case FETCH_TIMEOUT:
-		return "cannot fetch its digest: no answer in time";
-	case FETCH_NOTLS:
-		return "cannot fetch its digest: the TLS handshake failed";
-	case FETCH_UNTRUSTED:
-		return "cannot fetch its digest: its certificate is not "
-		       "trusted";
-	case FETCH_COMPLETE: /* without a length of its own */
-	case FETCH_TRUNCATED:
-	case FETCH_REFUSED:
-	case FETCH_BAD:
-	case FETCH_NOMEM:
-		break;
-	}
-	return "cannot fetch its digest: no complete answer";
-}
-
 /* Why an answer led to nothing. */
 static void peer_follower_count_bad_answer(struct peer *p,
 					   const struct fetch_done *done)
@@ -295,20 +247,16 @@ static void peer_follower_count_bad_answer(struct peer *p,
 	unsigned status = p->update.status;
 	char what[64];
 
+	if (!peer_follower_is_whole(done)) {
+		peer_follower_count_failure(p, peer_follower_fetch_fault(done),
+					    "cannot fetch its digest");
+		return;
+	}
 	snprintf(what, sizeof(what), "cannot fetch its digest: status %u",
 		 status);
-	if (!peer_follower_is_whole(done))
-		peer_follower_count_failure(
-			p, peer_follower_fetch_fault(done->result));
-	else if (status == STATUS_NO_TOKEN)
-		peer_follower_count_failure(
-			p, "cannot fetch its digest: status 401: "
-			   "its cluster key is not ours");
-	else if (status == STATUS_SAME)
-		peer_follower_count_failure(
-			p, "cannot fetch its digest: 304 for nothing");
-	else
-		peer_follower_count_failure(p, what);
+	peer_follower_count_failure(p, status == STATUS_NO_TOKEN ?
+					       TROUBLE_wrong_key :
+					       TROUBLE_status, what);
 }
 
 /* The peer doubts what another one sends: that is looked at more closely here
@@ -384,6 +332,7 @@ static struct digest_expected peer_follower_expected_of(const struct peer *p)
 		.limits = &p->follow->settings.limits,
 		.delta = p->update.status == STATUS_DELTA,
 		.base = p->digest,
+		.slot = p->slot,
 	};
 }
 
@@ -414,6 +363,7 @@ static void peer_follower_on_headers(void *arg, struct fetch *fetch,
 	(void)fetch;
 	(void)body_len;
 	p->update.status = status;
+	peer_follower_look_at_clock(p, fields);
 	digest_node_read(fields, &p->update.says);
 	p->update.nsuspects = digest_suspects_read(fields, p->update.suspects);
 	p->update.foreign =
@@ -459,6 +409,7 @@ static int peer_follower_start(struct peer *p, bool conditional,
 		.base = conditional ? p->digest : NULL,
 		.base_modified = p->modified,
 		.wait_s = s->wait_s,
+		.lists = p->slot.table,
 	};
 	struct fetch_limits limits = {
 		.connect_ms = (unsigned)s->connect_ms,
@@ -485,6 +436,7 @@ static void peer_follower_fetch(struct peer *p, bool conditional)
 	struct fields fields;
 
 	fields_init(&fields);
+	peer_follower_seat(p);
 	if (peer_follower_start(p, conditional, &fields))
 		peer_follower_fail(p,
 				   "cannot fetch its digest: the request could "
@@ -499,6 +451,7 @@ static void peer_follower_peer_free(struct peer *p)
 	if (!p)
 		return;
 	peer_follower_end_update(p);
+	peer_follower_unseat(p);
 	loop_timer_clear(p->follow->loop, &p->timer);
 	peer_digest_unref(p->digest);
 	free(p->name);
@@ -653,6 +606,9 @@ int peer_follower_new(struct loop *loop, struct fetcher *fetcher,
 	f->arg = arg;
 	*out = f; /* changed() may use it */
 	err = digest_decoder_new(loop, &f->decoder);
+	if (!err && settings->subject == DIGEST_OF_HELD &&
+	    peer_table_new(&f->table, n ? (unsigned)n : 1))
+		err = -ENOMEM;
 	if (!err)
 		err = peer_follower_set_peers(f, places, n);
 	if (err) {
@@ -670,6 +626,7 @@ void peer_follower_free(struct peer_follower **f)
 		peer_follower_peer_free((*f)->peers[i]);
 	digest_decoder_free(&(*f)->decoder);
 	peerset_unref((*f)->view);
+	peer_table_unref((*f)->table);
 	free((*f)->peers);
 	free(*f);
 	*f = NULL;
@@ -763,10 +720,12 @@ void peer_follower_lookups(struct peer_follower *f, uint64_t lookups)
 					      .lookups = lookups};
 
 	for (size_t i = 0; i < f->npeers && lookups; i++) {
+		struct peer *p = f->peers[i];
 		const struct following_actions actions =
-			peer_follower_step(f->peers[i], &event);
+			peer_follower_step(p, &event);
 
-		peer_follower_act(f->peers[i], &actions);
+		p->counters.lookups += p->digest ? lookups : 0;
+		peer_follower_act(p, &actions);
 	}
 }
 

@@ -20,6 +20,7 @@ struct fetcher;
 struct peer_follower;
 struct loop;
 struct tls_client;
+struct troubles;
 
 /* Counters of one peer; one row each. name, what it counts. */
 /* clang-format off */
@@ -33,6 +34,7 @@ struct tls_client;
 	X(fetch_failed,         "digest fetches that failed") \
 	X(remote_hits,          "objects that this peer delivered") \
 	X(remote_hit_bytes,     "body bytes of objects that this peer delivered") \
+	X(lookups,              "URIs that this peer's digest was looked up for") \
 	X(false_hits,           "objects that this peer's digest promised in vain") \
 	X(stale_hits,           "objects that this peer had, but not fresh enough") \
 	X(variant_misses,       "objects that this peer had in other variants only") \
@@ -72,6 +74,7 @@ struct peer_follower_settings {
 	void (*on_met)(void *arg, const char *url, uint32_t id);
 	/* A peer is put into quarantine for what it has sent. */
 	void (*on_lie)(void *arg, const char *name, uint64_t instance);
+	struct troubles *troubles; /* borrowed; null: not told */
 	bool leases; /* whether this node asks for leases; see DIGEST_NODE */
 	/* How it introduces itself where it has no digest yet; empty: it does
 	 * not. See PROTOCOL.md. */
@@ -80,12 +83,14 @@ struct peer_follower_settings {
 
 /* One peer, for metrics and status. Pointers live until the next change. */
 struct peer_follower_status {
+	uint32_t id; /* that of views */
 	const char *name, *url;
 	const struct peer_digest *digest; /* null: none */
 	bool usable; /* it may be asked for objects, or at least probed */
 	bool gone;   /* nobody is found there */
 	struct digest_node says; /* of itself */
 	bool suspect; /* another peer doubts what it sends */
+	bool held; /* in quarantine by an operator's word */
 	const char *kind;
 	enum peer_health_state health;
 	double rtt_ms;
@@ -137,9 +142,20 @@ bool peer_follower_has_settled(const struct peer_follower *f);
  * reached last time, it is asked again now. */
 void peer_follower_wake(struct peer_follower *f, const char *name);
 
+/*
+ * An operator has the peers of this name left alone until he says otherwise
+ * (hold), or asked again, whatever had put them into quarantine. Returns 0,
+ * -EALREADY if they are so, -ENOENT if there is no such peer.
+ */
+int peer_follower_hold(struct peer_follower *f, const char *name, bool hold);
+
 /* When the digest of the peer of this name was last known to be current, or
  * else when it became a peer; of none, now. [loop_now_ms()] */
 int64_t peer_follower_seen_ms(const struct peer_follower *f, const char *name);
+
+/* Bytes of memory that digests take: each array, the next one, and its part of
+ * the index; all lists and their table. */
+size_t peer_follower_memory(const struct peer_follower *f);
 
 /* The peers one by one, i < count, for metrics and status. */
 size_t peer_follower_count(const struct peer_follower *f);

@@ -7,12 +7,15 @@
 #include <stdbool.h>
 
 #include "digestd/http/httpdate.h"
+#include "digestd/http/trouble.h"
 #include "digestd/os/loop.h"
 #include "digestd/peers/digest_body.h"
 #include "digestd/peers/digest_decoder.h"
 #include "digestd/peers/peer_follower.h"
 
 struct fetch;
+struct fetch_done;
+struct fields;
 
 /* A fetch under way, and then what it has brought while it is decoded. */
 struct update {
@@ -34,6 +37,8 @@ struct peer {
 	char *name, *url, *digest_url;
 	struct following following;
 	struct peer_digest *digest;
+	struct peer_slot slot;      /* for its list; no table: none */
+	struct digest_job *removal; /* of that */
 	struct digest_node says; /* of itself, last */
 	int64_t suspect_until_ms; /* others have named it */
 	int64_t handed_ms; /* when it drained last, as others were told */
@@ -44,13 +49,14 @@ struct peer {
 	struct update update;
 	struct peer_follower_counters counters;
 	int64_t since_ms;  /* when it became a peer */
-	char reported[96]; /* its trouble, as it was logged; or empty */
+	bool troubled; /* its last fetch has failed */
 };
 
 struct peer_follower {
 	struct loop *loop;
 	struct fetcher *fetcher;
 	struct digest_decoder *decoder;
+	struct peer_table *table; /* of all lists; null: none is taken */
 	struct peer_follower_settings settings;
 	struct peer **peers;
 	size_t npeers;
@@ -59,6 +65,30 @@ struct peer_follower {
 	void (*changed)(void *arg);
 	void *arg;
 };
+
+/* A fetch has brought nothing that can be used, or something. */
+void peer_follower_report(struct peer *p, enum trouble trouble,
+			  const char *detail);
+void peer_follower_report_well(struct peer *p);
+
+/* Why a digest is refused, by the code of who has read it. */
+const char *peer_follower_reason(const struct peer *p, int error);
+enum trouble peer_follower_trouble_of(const struct peer *p, int error);
+
+/* Why an answer is not whole. */
+enum trouble peer_follower_fetch_fault(const struct fetch_done *done);
+
+/* Compares the clock of a peer with the one here, by an answer's fields. */
+void peer_follower_look_at_clock(const struct peer *p,
+				 const struct fields *fields);
+
+/* Gives a peer a place for its list, if there is one: if not, it is asked for
+ * an array. And takes the place away, with the list. */
+void peer_follower_seat(struct peer *p);
+void peer_follower_unseat(struct peer *p);
+
+/* Something has happened of which there is no more to say. */
+void peer_follower_handle(struct peer *p, enum following_event_kind kind);
 
 /* An answer has come from a peer: logs where it has another word for leases
  * than before, and than this node. */

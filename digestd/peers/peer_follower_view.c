@@ -3,6 +3,7 @@
  * status, and what the log says of those that are set up in another way.
  */
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,6 +65,43 @@ bool peer_follower_has_settled(const struct peer_follower *f)
 	return true;
 }
 
+size_t peer_follower_memory(const struct peer_follower *f)
+{
+	enum { HELD = 3 };
+	size_t sum = f->table ? peer_table_memory(f->table) : 0;
+
+	for (size_t i = 0; i < f->npeers; i++) {
+		if (f->peers[i]->digest)
+			sum += HELD * peer_digest_memory(f->peers[i]->digest);
+	}
+	return sum;
+}
+
+int peer_follower_hold(struct peer_follower *f, const char *name, bool hold)
+{
+	int err = -ENOENT;
+
+	for (size_t i = 0; i < f->npeers; i++) {
+		struct peer *p = f->peers[i];
+		const struct peer_health *health =
+			following_health(&p->following);
+
+		if (strcmp(p->name, name))
+			continue;
+		if (hold ? peer_health_is_held(health)
+			 : health->state != HEALTH_QUARANTINE) {
+			err = err == -ENOENT ? -EALREADY : err;
+			continue;
+		}
+		err = 0;
+		log_write(LOG_INFO, "follower", "peer %s: %s by an operator",
+			  p->name, hold ? "put into quarantine" : "released");
+		peer_follower_handle(p, hold ? FOLLOWING_HELD
+					     : FOLLOWING_FREED);
+	}
+	return err;
+}
+
 size_t peer_follower_count(const struct peer_follower *f)
 {
 	return f->npeers;
@@ -79,6 +117,7 @@ void peer_follower_status(const struct peer_follower *f, size_t i,
 	p = f->peers[i];
 	health = following_health(&p->following);
 	*out = (struct peer_follower_status){
+		.id = p->id,
 		.name = p->name,
 		.url = p->url,
 		.digest = p->digest,
@@ -86,6 +125,7 @@ void peer_follower_status(const struct peer_follower *f, size_t i,
 		.gone = following_is_gone(&p->following),
 		.says = p->says,
 		.suspect = p->suspect_until_ms > loop_now_ms(f->loop),
+		.held = peer_health_is_held(health),
 		.kind = p->kind->name,
 		.health = health->state,
 		.rtt_ms = peer_health_rtt_ms(health),

@@ -38,6 +38,7 @@ struct digest_query {
 	const struct peer_digest *base; /* what is here of it; null: nothing */
 	const char *base_modified;      /* its Last-Modified; "": none */
 	int64_t wait_s; /* to hold the answer until there is news */
+	bool lists;     /* lists are taken, too */
 };
 
 struct peer_kind {
@@ -55,13 +56,18 @@ struct peer_kind {
 	/* Adds the fields of a request for a digest. Returns 0 or -ENOMEM. */
 	int (*query)(const struct digest_query *query, struct fields *out);
 
+	/* The most bytes of a body that has no header to be judged by; 0: it
+	 * has one. Null: all have. */
+	size_t (*bound)(const struct digest_expected *expected);
+
 	/* Judges a body by its first header_bytes. Returns an SCD_ error, see
 	 * digest_body_add(), or 0 with the length of the whole body. */
 	int (*judge)(const struct digest_expected *expected,
 		     const uint8_t *header, size_t *len);
 
 	/* Decodes a body. Returns 0, with a digest that has one user, or an
-	 * SCD_ error. From any thread. */
+	 * SCD_ error. In the decoder's thread, if lists are expected; else from
+	 * any. */
 	int (*decode)(const struct digest_expected *expected,
 		      const struct digest_body *body,
 		      struct scd_digest_info *info, struct peer_digest **out);

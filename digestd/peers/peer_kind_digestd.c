@@ -12,31 +12,34 @@
 #include "digestd/peers/digest_body.h"
 #include "digestd/peers/digest_request.h"
 #include "digestd/peers/peer_kind.h"
+#include "digestd/peers/token.h"
 
 static int peer_kind_digestd_add_base(const struct digest_query *query,
 				      struct fields *out)
 {
 	struct digest_tag tag = { query->base->instance,
-				  query->base->generation };
+				  query->base->generation,
+				  peer_digest_is_list(query->base) };
+	static const char frames[] = DIGEST_IM_FRAMES,
+			  deltas[] = DIGEST_IM_CONDITIONAL ", " DIGEST_IM_XOR;
 	char etag[DIGEST_ETAG_BYTES + 1], wait[32];
 
 	digest_tag_write(&tag, etag);
 	snprintf(wait, sizeof(wait), "wait=%" PRId64, query->wait_s);
 	return fields_add(out, "If-None-Match", etag) ||
-	       fields_add(out, "A-IM",
-			  DIGEST_IM_CONDITIONAL ", " DIGEST_IM_XOR) ||
+	       fields_add(out, "A-IM", tag.list ? frames : deltas) ||
 	       fields_add(out, "Prefer", wait);
 }
 
 static int peer_kind_digestd_query(const struct digest_query *query,
 				   struct fields *out)
 {
-	char bearer[64];
-
-	snprintf(bearer, sizeof(bearer), "Bearer %s", query->token);
-	if (fields_add(out, "Authorization", bearer) ||
+	if (token_add_field(query->token, out) ||
 	    (*query->introduction &&
 	     fields_add(out, DIGEST_INTRODUCTION, query->introduction)) ||
+	    (query->lists &&
+	     fields_add(out, "Accept", DIGEST_TYPE_LIST ", " DIGEST_TYPE_ARRAY
+							";q=0.5")) ||
 	    (query->base && peer_kind_digestd_add_base(query, out)))
 		return -ENOMEM;
 	return 0;
@@ -60,6 +63,20 @@ static int peer_kind_digestd_check_base(const struct digest_expected *e,
 	return SCD_OK;
 }
 
+/* Whether a body is frames of a list. */
+static bool peer_kind_digestd_has_frames(const struct digest_expected *e)
+{
+	return e->delta && e->base && peer_digest_is_list(e->base);
+}
+
+/* Frames are sent while they are shorter than a full digest. */
+static size_t peer_kind_digestd_bound(const struct digest_expected *e)
+{
+	if (!peer_kind_digestd_has_frames(e))
+		return 0;
+	return SCD_DIGEST_HEADER_BYTES + (size_t)(e->limits->max_bits / 8);
+}
+
 static int peer_kind_digestd_judge(const struct digest_expected *e,
 				   const uint8_t *header, size_t *len)
 {
@@ -68,6 +85,8 @@ static int peer_kind_digestd_judge(const struct digest_expected *e,
 
 	if (!error && e->delta)
 		error = peer_kind_digestd_check_base(e, &info);
+	else if (!error && info.kind == SCD_LIST)
+		error = e->slot.table ? SCD_OK : SCD_EMISMATCH;
 	else if (!error && info.kind != SCD_FULL)
 		error = SCD_EBASE;
 	else if (!error && info.hashing != SCD_HASHING_DOUBLE)
@@ -75,6 +94,16 @@ static int peer_kind_digestd_judge(const struct digest_expected *e,
 	if (!error)
 		*len = SCD_DIGEST_HEADER_BYTES + (size_t)info.payload_bytes;
 	return error;
+}
+
+/* Whether a body that was judged is a full list. */
+static bool peer_kind_digestd_has_list(const struct digest_body *body,
+				       const struct scd_limits *limits)
+{
+	struct scd_digest_info info;
+
+	return !scd_digest_parse(body->bytes, body->len, limits, &info) &&
+	       info.kind == SCD_LIST;
 }
 
 static int peer_kind_digestd_decode(const struct digest_expected *e,
@@ -85,6 +114,11 @@ static int peer_kind_digestd_decode(const struct digest_expected *e,
 	const struct peer_digest_bytes in = { body->bytes, body->len, e->limits,
 					      e->delta ? e->base : NULL };
 
+	if (peer_kind_digestd_has_frames(e))
+		return peer_digest_read_frames(&in, info, out);
+	if (!e->delta &&
+	    peer_kind_digestd_has_list(body, e->limits))
+		return peer_digest_read_list(&in, &e->slot, info, out);
 	return peer_digest_read(&in, info, out);
 }
 
@@ -96,6 +130,7 @@ const struct peer_kind peer_kind_digestd = {
 	.purges = true,
 	.header_bytes = SCD_DIGEST_HEADER_BYTES,
 	.query = peer_kind_digestd_query,
+	.bound = peer_kind_digestd_bound,
 	.judge = peer_kind_digestd_judge,
 	.decode = peer_kind_digestd_decode,
 	.ask = forward_to_peer,

@@ -42,6 +42,9 @@ struct publisher {
 	struct publisher_wake *wake;
 	struct publisher_stats stats;
 	struct catalog_snapshot snapshot; /* between its copy and publishing */
+	struct list_history *lists; /* null: arrays are published */
+	bool changes_only;  /* the snapshot under way is without an array */
+	bool no_array;      /* the last publication was */
 	uint64_t old_nbits; /* before the rebuild under way */
 	bool warned;        /* that the filter is too small */
 };
@@ -152,11 +155,22 @@ static int publisher_make_copy(const struct catalog_stats *shape,
 	return error;
 }
 
+/* Whether an array is to be published. */
+static bool publisher_wants_array(const struct publisher *p)
+{
+	return !p->lists ||
+	       digest_api_array_wanted(p->api, loop_now_ms(p->loop) -
+						       p->settings.array_ms);
+}
+
 static enum publication_event_kind
 publisher_begin_copy(struct publisher *p, const struct catalog_stats *now)
 {
 	struct scd_bloom copy;
 
+	p->changes_only = !publisher_wants_array(p);
+	if (p->changes_only)
+		return PUBLICATION_DONE;
 	if (publisher_make_copy(now, &copy)) {
 		log_write(LOG_ERROR, "publisher", "no memory for a snapshot of "
 			  "%" PRIu64 " bits", now->nbits);
@@ -170,9 +184,14 @@ publisher_begin_copy(struct publisher *p, const struct catalog_stats *now)
 
 static enum publication_event_kind publisher_copy_slice(struct publisher *p)
 {
-	bool last = catalog_snapshot_slice(publisher_lock(p),
-					   loop_now_ms(p->loop), &p->snapshot);
+	struct catalog *catalog = publisher_lock(p);
+	int64_t now_ms = loop_now_ms(p->loop);
+	bool last = true;
 
+	if (p->changes_only)
+		catalog_snapshot_changes(catalog, now_ms, &p->snapshot);
+	else
+		last = catalog_snapshot_slice(catalog, now_ms, &p->snapshot);
 	publisher_unlock(p);
 	return last ? PUBLICATION_DONE : PUBLICATION_MORE;
 }
@@ -182,7 +201,11 @@ static uint64_t
 publisher_last_delta_bytes(const struct publication *publication)
 {
 	static const struct delta_forms any = { true, true };
+	const struct list_publication *list = publication->list;
 
+	if (list)
+		return list->nsteps ? list->steps[list->nsteps - 1].frame->len
+				    : 0;
 	if (publication->ndeltas == 0)
 		return 0;
 	return publication_smallest(&publication->deltas[0], any)->len;
@@ -192,11 +215,15 @@ static void publisher_note(struct publisher *p,
 			   const struct publication *publication,
 			   uint64_t array_bytes, double encode_ms)
 {
+	const struct list_publication *list = publication->list;
+
 	p->stats = (struct publisher_stats){
 		.generation = publication->generation,
-		.full_bytes = publication->full->len,
+		.width = list ? list->width : 0,
+		.full_bytes = (list ? list->full : publication->full)->len,
 		.delta_bytes = publisher_last_delta_bytes(publication),
 		.array_bytes = array_bytes,
+		.list_bytes = p->lists ? list_history_memory(p->lists) : 0,
 		.published_ms = loop_now_ms(p->loop),
 		.encode_ms = encode_ms,
 	};
@@ -206,14 +233,51 @@ static void publisher_note(struct publisher *p,
 		  p->stats.full_bytes, p->stats.delta_bytes, encode_ms);
 }
 
+/* The list of a snapshot; null: there is none, or it could not be made. */
+static struct list_publication *publisher_make_list(struct publisher *p)
+{
+	struct list_publication *list;
+	int error;
+
+	if (!p->lists)
+		return NULL;
+	error = list_history_publish(p->lists, &p->snapshot, &list);
+	if (!error)
+		return list;
+	log_write(LOG_ERROR, "publisher", "cannot publish a list: %s%s",
+		  scd_strerror(error), list_history_is_lost(p->lists)
+					       ? "; from now on, arrays"
+					       : "");
+	if (list_history_is_lost(p->lists))
+		list_history_free(&p->lists);
+	return NULL;
+}
+
+/* What a snapshot comes to. Returns 0 or an SCD_ error. */
+static int publisher_make(struct publisher *p, struct publication **out)
+{
+	struct list_publication *list = publisher_make_list(p);
+	int error = !list && p->changes_only
+			    ? SCD_ENOMEM
+			    : generations_publish(p->generations, &p->snapshot,
+						  out);
+
+	catalog_snapshot_free(&p->snapshot);
+	if (error)
+		list_publication_free(list);
+	else
+		(*out)->list = list;
+	return error;
+}
+
 static enum publication_event_kind publisher_publish(struct publisher *p)
 {
 	uint64_t array_bytes = scd_bloom_bytes(&p->snapshot.bloom);
 	double start_ms = publisher_clock_ms();
 	struct publication *publication;
-	int error = generations_publish(p->generations, &p->snapshot,
-					&publication);
+	int error = publisher_make(p, &publication);
 
+	p->no_array = !error && !publication->full;
 	if (error) {
 		log_write(LOG_ERROR, "publisher", "%s", scd_strerror(error));
 		return PUBLICATION_FAILED;
@@ -295,6 +359,8 @@ publisher_event(const struct publisher *p, enum publication_event_kind kind)
 	event.catalog_due_ms =
 		catalog_due_ms(catalog, &p->settings.policy.publish);
 	publisher_unlock(p);
+	if (p->no_array && publisher_wants_array(p))
+		event.catalog_due_ms = INT64_MIN;
 	return event;
 }
 
@@ -312,6 +378,7 @@ static void publisher_on_timer(void *arg)
 	publisher_wait(p, &task);
 }
 
+/* A change has come, or a wish for an array. */
 static void publisher_take_change(void *arg)
 {
 	const struct publication_event event = {.kind = PUBLICATION_CHANGED};
@@ -323,7 +390,10 @@ static void publisher_take_change(void *arg)
 		return;
 	}
 	atomic_store(&wake->posted, false);
-	publisher_set_timer(p, publisher_step(p, &event).due_ms);
+	if (p->no_array && publisher_wants_array(p))
+		publisher_set_timer(p, loop_now_ms(p->loop));
+	else
+		publisher_set_timer(p, publisher_step(p, &event).due_ms);
 }
 
 int publisher_new(struct loop *loop, struct digest_api *api,
@@ -349,10 +419,19 @@ int publisher_new(struct loop *loop, struct digest_api *api,
 		free(p);
 		return -ENOMEM;
 	}
+	if (settings->lists && list_history_new(&p->lists, settings->instance,
+						&settings->list)) {
+		generations_free(&p->generations);
+		free(p->wake);
+		free(p);
+		return -ENOMEM;
+	}
 	p->wake->loop = loop;
 	p->wake->publisher = p;
 	p->wake->call = (struct loop_call){.run = publisher_take_change,
 					   .arg = p->wake};
+	digest_api_want_array(api, loop_now_ms(loop));
+	digest_api_on_wanted(api, publisher_post_change, p->wake);
 	publisher_set_timer(p, publication_schedule_init(&p->schedule,
 							 loop_now_ms(loop))
 				       .due_ms);
@@ -365,12 +444,15 @@ void publisher_free(struct publisher **p)
 	if (!*p)
 		return;
 	loop_timer_clear((*p)->loop, &(*p)->timer);
+	digest_api_on_wanted((*p)->api, NULL, NULL);
 	catalog_notify(publisher_lock(*p), 0, NULL, NULL);
 	publisher_unlock(*p);
 	(*p)->wake->publisher = NULL;
 	if (!atomic_load(&(*p)->wake->posted))
 		free((*p)->wake);
 	generations_free(&(*p)->generations);
+	list_history_free(&(*p)->lists);
+	catalog_snapshot_free(&(*p)->snapshot);
 	free(*p);
 	*p = NULL;
 }

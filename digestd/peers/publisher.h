@@ -4,6 +4,9 @@
  * another size. The catalog is locked only while a slice of its array is
  * copied, or for one part of its keys, a thousand or two; at most once a
  * millisecond, so that the workers have the lock in between.
+ *
+ * With lists (list_history.h) a publication is made of what has changed, and an
+ * array is copied and published too only while somebody asks for one.
  */
 #ifndef DIGESTD_PEERS_PUBLISHER_H
 #define DIGESTD_PEERS_PUBLISHER_H
@@ -12,6 +15,7 @@
 #include <stdint.h>
 
 #include "digestd/mesh/catalog.h"
+#include "digestd/mesh/list_history.h"
 #include "digestd/mesh/publication_schedule.h"
 
 struct cache;
@@ -35,19 +39,30 @@ struct publisher_source {
 /* The catalog of a cache. */
 struct publisher_source publisher_of_cache(struct cache *cache);
 
+enum { PUBLISHER_ARRAY_MS = 15 * 60 * 1000 }; /* of array_ms: longer than
+						* anybody is kept waiting */
+
 struct publisher_settings {
 	struct publisher_source source;
 	struct publication_policy policy; /* whether resizable is set here */
 	uint64_t instance; /* not 0 */
 	unsigned keep;     /* generations, see generations_new() */
+	bool lists; /* the catalog notes its changes, and has no keys yet but
+		     * those that it has noted; they are published as a list */
+	struct list_shape list;
+	int64_t array_ms; /* how long arrays are published, too, after the start
+			   * and after somebody has asked for one */
 };
 
 /* What the last publication was. */
 struct publisher_stats {
 	uint64_t generation;
-	uint64_t full_bytes;    /* of the current full digest */
+	uint64_t width;         /* of the list's fingerprints; 0: no list */
+	uint64_t full_bytes;    /* of the current full digest: the list's, or
+				 * the array's */
 	uint64_t delta_bytes;   /* of its delta from the one before; 0: none */
-	uint64_t array_bytes;   /* before coding */
+	uint64_t array_bytes;   /* before coding; 0: none was published */
+	uint64_t list_bytes;    /* of memory that the list takes */
 	int64_t published_ms;   /* on the loop's clock */
 	double encode_ms;       /* time spent in the coder */
 };

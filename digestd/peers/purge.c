@@ -38,7 +38,9 @@ struct purge {
 	char subject[SUBJECT_BYTES];      /* what is purged, for the log */
 	char asker[ADDRESS_TEXT_BYTES];   /* "": not known */
 	bool local; /* no peer is told */
-	struct exchange *x;      /* null: its client has left */
+	struct exchange *x;      /* null: its client has left, or: */
+	void (*done)(void *arg, unsigned status, const char *body);
+	void *arg;
 	struct purge_walk walk;
 	struct keypart part;     /* the next */
 	struct teller_wait *wait; /* for peers; null: none, or no more */
@@ -65,22 +67,39 @@ static char *purge_answer_text(const struct purge *p)
 	return text;
 }
 
-static void purge_answer(struct purge *p)
+static void purge_reply(struct exchange *x, unsigned status, const char *text)
 {
-	struct exchange *x = p->x;
-	char *text = purge_answer_text(p);
 	struct fields f;
 
-	exchange_set_data(x, NULL);
-	p->x = NULL;
 	fields_init(&f);
 	if (!text || fields_add(&f, "Content-Type", "application/json") ||
 	    fields_add(&f, "Cache-Control", "no-store"))
 		exchange_abort(x);
 	else
-		exchange_reply_copy(x, p->refused ? 503 : 200, &f, text,
-				    strlen(text));
+		exchange_reply_copy(x, status, &f, text, strlen(text));
 	fields_free(&f);
+}
+
+/* Who has given an order hears of its end, once. */
+static void purge_report(struct purge *p, unsigned status, const char *body)
+{
+	if (p->done)
+		p->done(p->arg, status, body);
+	p->done = NULL;
+}
+
+static void purge_answer(struct purge *p)
+{
+	const unsigned status = p->refused ? 503 : 200;
+	struct exchange *x = p->x;
+	char *text = purge_answer_text(p);
+
+	if (x) {
+		exchange_set_data(x, NULL);
+		p->x = NULL;
+		purge_reply(x, status, text);
+	}
+	purge_report(p, status, text);
 	free(text);
 }
 
@@ -97,6 +116,7 @@ static void purge_free(struct purge *p)
 		p->next->link = p->link;
 	if (p->x)
 		exchange_set_data(p->x, NULL);
+	purge_report(p, 503, NULL);
 	purge_end_walk(p);
 	if (p->wait)
 		p->wait->arg = NULL;
@@ -167,7 +187,7 @@ static void purge_act(struct purge *p, enum purging_action action)
 		purge_sync(p);
 		return;
 	case PURGING_ANSWER:
-		if (p->x) /* somebody has asked for it */
+		if (p->x || p->done) /* somebody has asked for it */
 			purge_answer(p);
 		purge_end(p);
 		return;
@@ -191,25 +211,19 @@ static void purge_walk(void *arg)
 		     p->walk.removed - before);
 }
 
-static struct purge *purge_new(struct purger *purger, struct exchange *x)
+static struct purge *purge_new(struct purger *purger)
 {
-	const struct sockaddr *client = x ? exchange_request(x)->client : NULL;
 	struct purge *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return NULL;
 	p->purger = purger;
-	p->x = x;
-	if (!client || !address_text(client, p->asker))
-		p->asker[0] = '\0';
 	p->step = (struct loop_call){.run = purge_walk, .arg = p};
 	p->next = purger->walks;
 	p->link = &purger->walks;
 	if (p->next)
 		p->next->link = &p->next;
 	purger->walks = p;
-	if (x)
-		exchange_set_data(x, p);
 	return p;
 }
 
@@ -234,14 +248,14 @@ static void purge_name_scope(struct purge *p, const struct fields *fields,
 
 /* It must not look as if it was part of what is purged: a slash, or what a
  * peer has in its place. */
-static const char *purge_target_fault(const struct server_request *r,
+static const char *purge_target_fault(const struct purge_order *o,
 				      const char *prefix)
 {
 	const char *same = prefix ? prefix : tags_target;
 
-	if ((r->target_len == 1 && *r->target == '/') ||
-	    (r->target_len == strlen(same) &&
-	     !memcmp(r->target, same, r->target_len)))
+	if ((o->target.len == 1 && *o->target.at == '/') ||
+	    (o->target.len == strlen(same) &&
+	     !memcmp(o->target.at, same, o->target.len)))
 		return NULL;
 	return prefix ? "with Purge-Prefix the target must be /" :
 			"with Purge-Tag the target must be /";
@@ -295,20 +309,20 @@ static int purge_start(struct purge *p,
 	return 0;
 }
 
-static int purge_prefix(struct purge *p, const char **fault)
+static int purge_prefix(struct purge *p, const struct purge_order *o,
+			const char **fault)
 {
-	const struct server_request *r = exchange_request(p->x);
 	struct invalidation_entry entry = { .seq = 0 };
 	char *prefix;
-	int err = purge_scope_prefix(r->fields, &prefix);
+	int err = purge_scope_prefix(o->fields, &prefix);
 
 	if (err) {
 		*fault = "Purge-Prefix must be one whole http or https URI";
 		return err;
 	}
-	*fault = purge_target_fault(r, prefix);
+	*fault = purge_target_fault(o, prefix);
 	entry.of = invalidation_of_prefix(p->purger->secret, prefix);
-	purge_name_scope(p, r->fields, prefix);
+	purge_name_scope(p, o->fields, prefix);
 	err = *fault ? -EINVAL : purge_start(p, &entry, 1);
 	free(prefix);
 	return err;
@@ -316,9 +330,9 @@ static int purge_prefix(struct purge *p, const char **fault)
 
 /* The tags of a request, one entry each, to be freed; null: no memory. */
 static struct invalidation_entry *purge_list_tags(const struct purge *p,
+						  const struct fields *fields,
 						  size_t *n)
 {
-	const struct fields *fields = exchange_request(p->x)->fields;
 	struct invalidation_entry *list = NULL;
 	struct field_cursor cursor = { 0 };
 	struct field_part tag;
@@ -334,34 +348,33 @@ static struct invalidation_entry *purge_list_tags(const struct purge *p,
 	return list;
 }
 
-static int purge_tags(struct purge *p, const char **fault)
+static int purge_tags(struct purge *p, const struct purge_order *o,
+		      const char **fault)
 {
-	const struct server_request *r = exchange_request(p->x);
 	struct invalidation_entry *list;
 	size_t n;
 	int err;
 
-	*fault = purge_target_fault(r, NULL);
+	*fault = purge_target_fault(o, NULL);
 	if (*fault)
 		return -EINVAL;
-	list = purge_list_tags(p, &n);
+	list = purge_list_tags(p, o->fields, &n);
 	if (!list)
 		return -ENOMEM;
-	purge_name_scope(p, r->fields, NULL);
+	purge_name_scope(p, o->fields, NULL);
 	err = purge_start(p, list, n);
 	free(list);
 	return err;
 }
 
-static int purge_many(struct purge *p, const char **fault)
+static int purge_many(struct purge *p, const struct purge_order *o,
+		      const char **fault)
 {
-	const struct fields *fields = exchange_request(p->x)->fields;
-
-	*fault = purge_scope_fault(fields);
+	*fault = purge_scope_fault(o->fields);
 	if (*fault)
 		return -EINVAL;
-	return fields_get(fields, "Purge-Prefix") ? purge_prefix(p, fault) :
-						    purge_tags(p, fault);
+	return fields_get(o->fields, "Purge-Prefix") ?
+		       purge_prefix(p, o, fault) : purge_tags(p, o, fault);
 }
 
 static struct invalidation_entry purge_entry_of(const struct purge *p,
@@ -375,7 +388,7 @@ static struct invalidation_entry purge_entry_of(const struct purge *p,
 
 void purge_source(struct purger *purger, const char *name)
 {
-	struct purge *p = purge_new(purger, NULL);
+	struct purge *p = purge_new(purger);
 	struct invalidation_entry entry = { .seq = 0 };
 	char tag[TAGS_SOURCE_BYTES];
 
@@ -393,13 +406,12 @@ void purge_source(struct purger *purger, const char *name)
 }
 
 /* What is stored for a target by either scheme. */
-static int purge_target(struct purge *p)
+static int purge_target(struct purge *p, const struct purge_order *o)
 {
-	const struct server_request *r = exchange_request(p->x);
 	struct invalidation_entry entries[2];
 	struct target t;
-	int err = target_resolve(&t, r->target, r->target_len,
-				 fields_get(r->fields, "Host"));
+	int err = target_resolve(&t, o->target.at, o->target.len,
+				 fields_get(o->fields, "Host"));
 
 	if (err)
 		return err;
@@ -429,21 +441,36 @@ static void purge_refuse(struct exchange *x, const char *why)
 	fields_free(&f);
 }
 
+/* Begins what is asked for, or says what is wrong. */
+static int purge_begin(struct purge *p, const struct purge_order *o,
+		       const char **fault)
+{
+	bool many = fields_get(o->fields, "Purge-Prefix") ||
+		    fields_get(o->fields, "Purge-Tag");
+
+	assert(p->purger->loop && p->purger->cache);
+	*fault = "the target must be a URI, or a path with Host";
+	return many ? purge_many(p, o, fault) : purge_target(p, o);
+}
+
 void purge_serve(struct purger *purger, struct exchange *x)
 {
-	const struct fields *fields = exchange_request(x)->fields;
-	bool many = fields_get(fields, "Purge-Prefix") ||
-		    fields_get(fields, "Purge-Tag");
-	const char *fault = "the target must be a URI, or a path with Host";
-	struct purge *p;
+	const struct server_request *r = exchange_request(x);
+	const struct purge_order o = {
+		.target = { r->target, r->target_len },
+		.fields = r->fields,
+	};
+	struct purge *p = purge_new(purger);
+	const char *fault = NULL;
 	int err = -ENOMEM;
 
-	assert(purger->loop && purger->cache);
-	p = purge_new(purger, x);
-	if (p && many)
-		err = purge_many(p, &fault);
-	else if (p)
-		err = purge_target(p);
+	if (p) {
+		p->x = x;
+		exchange_set_data(x, p);
+		if (!r->client || !address_text(r->client, p->asker))
+			p->asker[0] = '\0';
+		err = purge_begin(p, &o, &fault);
+	}
 	if (!err)
 		return;
 	if (p)
@@ -452,6 +479,29 @@ void purge_serve(struct purger *purger, struct exchange *x)
 		purge_refuse(x, fault);
 	else
 		exchange_reply_error(x, 503, NULL);
+}
+
+void purge_obey(struct purger *purger, const struct purge_order *order)
+{
+	struct purge *p = purge_new(purger);
+	const char *fault = NULL;
+	int err = -ENOMEM;
+
+	assert(order->done);
+	if (p) {
+		snprintf(p->asker, sizeof(p->asker), "%s", order->asker);
+		p->done = order->done;
+		p->arg = order->arg;
+		err = purge_begin(p, order, &fault);
+	}
+	if (!err)
+		return;
+	if (err == -EINVAL && p)
+		purge_report(p, 400, fault);
+	if (p)
+		purge_free(p);
+	else
+		order->done(order->arg, 503, NULL);
 }
 
 void purge_leave(struct exchange *x)

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "digestd/http/fields.h"
 #include "digestd/server/server.h"
 
 struct cache;
@@ -33,6 +34,22 @@ struct purger {
 
 /* Answers a PURGE, at once or later. */
 void purge_serve(struct purger *purger, struct exchange *x);
+
+/* A purge that came by another way than a PURGE. */
+struct purge_order {
+	struct field_part target;
+	const struct fields *fields; /* Host, Purge-Prefix, Purge-Tag */
+	const char *asker; /* for the log */
+	/* Its end: the status and the body that the answer to a PURGE has had
+	 * (without a line's end where it is a refusal); null: there is none, as
+	 * there is no memory, or the purger was stopped. */
+	void (*done)(void *arg, unsigned status, const char *body);
+	void *arg;
+};
+
+/* Purges; what the order points to is used only meanwhile. done() is called
+ * once, at once or later. */
+void purge_obey(struct purger *purger, const struct purge_order *order);
 
 /* Purges what came from a peer of this name, here only. */
 void purge_source(struct purger *purger, const char *name);

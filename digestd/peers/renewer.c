@@ -20,6 +20,7 @@
 #include "digestd/peers/serving_desk.h"
 #include "digestd/peers/teller_inside.h"
 #include "digestd/peers/upstream.h"
+#include "digestd/peers/token.h"
 
 enum {
 	RENEWER_HEADER_MAX = 8192,
@@ -290,7 +291,6 @@ static int renewer_start(struct renewer_peer *p, const struct fields *fields)
 /* Without memory it is asked next time. */
 static void renewer_ask(struct renewer_peer *p)
 {
-	char bearer[64];
 	struct fields f;
 
 	fields_init(&f);
@@ -298,9 +298,7 @@ static void renewer_ask(struct renewer_peer *p)
 	p->answer = heard_new(&p->renewer->teller->by, renewer_on_heard, p);
 	renewer_write_positions(p);
 	p->sent_ms = loop_clock_ms();
-	snprintf(bearer, sizeof(bearer), "Bearer %s",
-		 p->renewer->settings.token);
-	if (!p->answer || fields_add(&f, "Authorization", bearer) ||
+	if (!p->answer || token_add_field(p->renewer->settings.token, &f) ||
 	    renewer_start(p, &f))
 		heard_free(&p->answer);
 	fields_free(&f);

@@ -13,6 +13,7 @@
 #include "digestd/os/log.h"
 #include "digestd/peers/invalidation_api.h"
 #include "digestd/peers/teller_inside.h"
+#include "digestd/peers/token.h"
 #include "digestd/peers/upstream.h"
 
 enum {
@@ -285,13 +286,10 @@ static int teller_start(struct teller_peer *p, const char *method,
 
 static void teller_send(struct teller_peer *p, const char *method)
 {
-	char bearer[64];
 	struct fields f;
 
 	fields_init(&f);
-	snprintf(bearer, sizeof(bearer), "Bearer %s",
-		 p->teller->settings.token);
-	if (fields_add(&f, "Authorization", bearer) ||
+	if (token_add_field(p->teller->settings.token, &f) ||
 	    teller_start(p, method, &f))
 		teller_fail(p);
 	fields_free(&f);

@@ -3,8 +3,11 @@
  */
 #include "digestd/peers/token.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
+
+#include "digestd/http/fields.h"
 
 static const char scheme[] = "Bearer ";
 
@@ -29,4 +32,12 @@ bool tokens_match(const struct tokens *tokens, const char *value)
 	for (unsigned i = 0; i < tokens->n; i++)
 		found |= token_is(value + sizeof(scheme) - 1, tokens->at[i]);
 	return found;
+}
+
+int token_add_field(const char *token, struct fields *out)
+{
+	char value[sizeof(scheme) + TOKEN_BYTES];
+
+	snprintf(value, sizeof(value), "%s%s", scheme, token);
+	return fields_add(out, "Authorization", value);
 }

@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 
+struct fields;
+
 enum {
 	TOKENS_MAX = 4,
 	TOKEN_BYTES = 33, /* with the NUL */
@@ -22,5 +24,9 @@ struct tokens {
  * the tokens. Takes the same time for every wrong token of the right length.
  */
 bool tokens_match(const struct tokens *tokens, const char *value);
+
+/* Adds the field that presents a token to a peer, Authorization. Returns 0 or
+ * -ENOMEM. */
+int token_add_field(const char *token, struct fields *out);
 
 #endif

@@ -53,12 +53,41 @@ bool upstream_is_url(const char *text)
 	       (!*end || (*end == ':' && upstream_is_port(end + 1)));
 }
 
+size_t upstream_next_url(const char **list)
+{
+	static const char between[] = ", \t\n";
+
+	*list += strspn(*list, between);
+	return strcspn(*list, between);
+}
+
+size_t upstream_count_urls(const char *list)
+{
+	size_t n = 0, len;
+
+	for (; (len = upstream_next_url(&list)) > 0; list += len)
+		n++;
+	return n;
+}
+
+bool upstream_is_path(const char *text)
+{
+	if (*text != '/')
+		return false;
+	for (; *text; text++) {
+		if (*text <= ' ' || *text >= 0x7f || *text == '#')
+			return false;
+	}
+	return true;
+}
+
 void upstreams_free(struct upstream *places, size_t n)
 {
 	for (size_t i = 0; places && i < n; i++) {
 		free(places[i].name);
 		free(places[i].url);
 		free(places[i].set_cookie);
+		free(places[i].where);
 	}
 	free(places);
 }

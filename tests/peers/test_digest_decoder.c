@@ -68,7 +68,7 @@ static int start(struct fixture *f, struct digest_body body,
 		 struct peer_digest *base, struct digest_job **job)
 {
 	struct digest_expected e = {&peer_kind_digestd, &f->limits, base,
-				    base};
+				    base, {NULL, 0}};
 	int err = digest_decoder_start(f->decoder, &body, &e, job);
 
 	assert_null(body.bytes);

@@ -77,8 +77,9 @@ static void test_targets(void **state)
 static void test_tags(void **state)
 {
 	static const struct digest_tag tags[] = {
-		{ 0, 0 }, { 0xab, 7 },
-		{ UINT64_MAX, 9999999999999999999u },
+		{ 0, 0, false }, { 0xab, 7, false }, { 0xab, 7, true },
+		{ UINT64_MAX, 9999999999999999999u, false },
+		{ UINT64_MAX, 9999999999999999999u, true },
 	};
 	struct digest_tag got;
 	char text[DIGEST_ETAG_BYTES + 1];
@@ -89,6 +90,7 @@ static void test_tags(void **state)
 		assert_true(digest_tag_read(text, strlen(text), &got));
 		assert_int_equal(got.instance, tags[i].instance);
 		assert_int_equal(got.generation, tags[i].generation);
+		assert_int_equal(got.list, tags[i].list);
 		for (size_t len = 0; len < strlen(text); len++)
 			assert_false(digest_tag_read(text, len, &got));
 	}

@@ -135,8 +135,12 @@ static void which_lists_are_the_same(void **state)
 static void a_name_stays_once(void **state)
 {
 	static char name1[] = "n1", name2[] = "n2", url[] = "http://h:1";
-	const struct upstream one = {name1, url, NULL, &peer_kind_digestd};
-	const struct upstream two = {name2, url, NULL, &peer_kind_digestd};
+	const struct upstream one = {
+		.name = name1, .url = url, .kind = &peer_kind_digestd,
+	};
+	const struct upstream two = {
+		.name = name2, .url = url, .kind = &peer_kind_digestd,
+	};
 
 	(void)state;
 	assert_int_equal(member_list_add(&list, &two), 0);

@@ -66,7 +66,8 @@ static void on_change(void *arg)
 static struct upstream upstream(const char *name,
 				const struct peer_kind *kind)
 {
-	return (struct upstream){ (char *)(uintptr_t)name, at.url, NULL, kind };
+	return (struct upstream){ .name = (char *)(uintptr_t)name,
+				  .url = at.url, .kind = kind };
 }
 
 static int follow(const struct upstream *peers, size_t n)

@@ -66,7 +66,7 @@ static void test_queries(void **state)
 static void test_queries_without_memory(void **state)
 {
 	const struct digest_query query = { "t", "n1 http://:8081", &base,
-					    DATE, 30 };
+					    DATE, 30, true };
 
 	(void)state;
 	for (size_t i = 0; peer_kind_names[i]; i++) {

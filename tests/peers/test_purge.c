@@ -3,6 +3,7 @@
  * none; clients that leave and nodes that stop in the middle; and each
  * allocation failing, where what was answered as purged is gone.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -209,9 +210,109 @@ static void nobody_waits_for_it(void **state)
 	exchange_fake_free(&x);
 }
 
+/* What an order came to. */
+struct told {
+	unsigned times, status;
+	char body[100];
+};
+
+static void on_done(void *arg, unsigned status, const char *body)
+{
+	struct told *t = arg;
+
+	t->times++;
+	t->status = status;
+	snprintf(t->body, sizeof(t->body), "%s", body ? body : "");
+}
+
+static void obey(struct told *t, const char *target, const char *name,
+		 const char *value)
+{
+	struct fields f;
+	const struct purge_order o = {
+		.target = { target, strlen(target) },
+		.fields = &f,
+		.asker = "a test",
+		.done = on_done,
+		.arg = t,
+	};
+
+	*t = (struct told){ 0 };
+	fields_init(&f);
+	if (name)
+		assert_int_equal(fields_add(&f, name, value), 0);
+	purge_obey(&purger, &o);
+	fields_free(&f);
+}
+
+static void by_an_order(void **state)
+{
+	/* clang-format off */
+	static const struct {
+		const char *target, *name, *value;
+		unsigned status;
+		const char *body;
+		size_t left;
+	} rows[] = {
+		{ "http://h/a", NULL, NULL, 200, "{\"purged\": 2}", 2 },
+		{ "/", "Purge-Prefix", "http://h/a", 200, "{\"purged\": 3}", 1 },
+		{ "/", "Purge-Tag", "blue, green", 200, "{\"purged\": 3}", 1 },
+		{ "nonsense", NULL, NULL, 400,
+		  "the target must be a URI, or a path with Host", 4 },
+	};
+	/* clang-format on */
+	struct told t;
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		put_all();
+		obey(&t, rows[i].target, rows[i].name, rows[i].value);
+		for (int n = 0; n < TURNS && purger.walks; n++)
+			assert_int_equal(loop_turn(loop, 10), 0);
+		assert_int_equal(t.times, 1);
+		assert_int_equal(t.status, rows[i].status);
+		assert_string_equal(t.body, rows[i].body);
+		assert_int_equal(held(), rows[i].left);
+	}
+}
+
+static void an_order_without_memory(void **state)
+{
+	bool failed = true;
+	struct told t;
+
+	(void)state;
+	for (unsigned i = 1; failed && i < MAX_ALLOCATIONS; i++) {
+		struct fields f;
+		const struct purge_order o = {
+			.target = { "/", 1 },
+			.fields = &f,
+			.asker = "a test",
+			.done = on_done,
+			.arg = &t,
+		};
+
+		put_all();
+		t = (struct told){ 0 };
+		fields_init(&f);
+		assert_int_equal(fields_add(&f, "Purge-Tag", "red"), 0);
+		alloc_fail_at(i);
+		purge_obey(&purger, &o);
+		for (int n = 0; n < TURNS && purger.walks; n++)
+			assert_int_equal(loop_turn(loop, 10), 0);
+		failed = alloc_failed();
+		alloc_fail_at(0);
+		assert_int_equal(t.times, 1);
+		assert_true(t.status == 503 || t.status == 200);
+		fields_free(&f);
+	}
+	assert_false(failed);
+}
+
 static void the_node_stops(void **state)
 {
 	struct exchange one, two;
+	struct told t;
 
 	(void)state;
 	put_all();
@@ -219,8 +320,12 @@ static void the_node_stops(void **state)
 	begin(&two, "/", "Purge-Tag", "blue");
 	purge_serve(&purger, &one);
 	purge_serve(&purger, &two);
+	obey(&t, "/", "Purge-Tag", "blue");
+	assert_int_equal(t.times, 0);
 	purger_stop(&purger);
 	assert_null(purger.walks);
+	assert_int_equal(t.times, 1);
+	assert_string_equal(t.body, "");
 	assert_int_equal(one.answers + two.answers, 0);
 	exchange_fake_free(&one);
 	exchange_fake_free(&two);
@@ -267,6 +372,8 @@ int main(void)
 		TEST(what_is_purged),
 		TEST(what_excludes_each_other),
 		TEST(nobody_waits_for_it),
+		TEST(by_an_order),
+		TEST(an_order_without_memory),
 		TEST(the_node_stops),
 		TEST(without_memory),
 	};

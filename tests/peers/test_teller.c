@@ -189,8 +189,8 @@ static struct teller_settings settings_of(unsigned first, unsigned end,
 
 	for (unsigned i = first; i < end; i++)
 		peers[i - first] = (struct upstream){
-			at.peers[i].name, at.peers[i].url, NULL,
-			&peer_kind_digestd };
+			.name = at.peers[i].name, .url = at.peers[i].url,
+			.kind = &peer_kind_digestd };
 	memcpy(s.secret, small_cache_settings().hash_secret,
 	       sizeof(s.secret));
 	return s;
