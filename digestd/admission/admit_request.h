@@ -17,7 +17,6 @@
 
 enum {
 	ADMIT_URI_BYTES = 8192,   /* of a URI, canonical, with its zero */
-	ADMIT_BODY_BYTES = 1 << 20,
 	ADMIT_LINES = 10000,      /* of a body */
 	ADMIT_DEFAULT_SIZE = 4096, /* of an object that has none */
 };

@@ -82,6 +82,7 @@ static void fill_free(struct fill *f)
 	fill_copy_end(f);
 	fill_check_free(f);
 	fill_stop_fetch(f);
+	fill_origin_release(f);
 	fill_tunnel_end(f);
 	fill_end_collapse(f);
 	fill_cut_free(f);

@@ -28,6 +28,7 @@
 #include "digestd/os/memory.h"
 #include "digestd/proxy/buffer.h"
 #include "digestd/proxy/collapse.h"
+#include "digestd/proxy/origin_group.h"
 #include "digestd/proxy/question.h"
 #include "digestd/proxy/worker_inside.h"
 
@@ -45,7 +46,12 @@ struct fill_memory {
 };
 
 /* Whom the current fetch asks. */
-enum source { SOURCE_NONE, SOURCE_PEER, SOURCE_ORIGIN };
+enum source {
+	SOURCE_NONE,
+	SOURCE_PEER,
+	SOURCE_ORIGIN,
+	SOURCE_BESIDE, /* the cache beside this node, for a peer */
+};
 
 struct fill {
 	struct worker *worker;
@@ -56,11 +62,18 @@ struct fill {
 
 	/* whom to ask */
 	bool past_peers; /* the origin has been asked: they are no more */
+	bool for_peer; /* who gets what is beside this node, and no more */
 	bool stale_at_peer; /* one that was asked has it, and not fresh */
 	struct peerset *view; /* the one that the route is in; null: none yet */
 	struct route route;
 	uint64_t origin_number; /* see fill_distance.c; 0: not hashed yet */
 	const struct peerset_peer *peer; /* the one asked, or that had it */
+	struct origin_turn origin; /* the same of the site's origins */
+	uint32_t origins_tried;	   /* bits of those that were asked */
+	uint32_t origins_late;	   /* of these, those that may be once more */
+	bool origin_served;	   /* an answer was used, or is to be */
+	struct origin_turn suspect; /* of them the one asked before it, if it */
+	enum origin_outcome suspected; /* may be to blame, and for what */
 	struct node_lease lease; /* the way to the origin, in fill_lease.c */
 	struct lease_wish wish;	 /* of its request under way */
 	struct lease_answer told; /* by the last answer to one */
@@ -78,7 +91,8 @@ struct fill {
 	struct fields out; /* and as they are sent */
 	bool aligned;	   /* with a range in whole slices in place of its; */
 	bool as_it_is;	   /* which did not do: its own from now on */
-	int64_t asked_s, asked_ms;
+	int64_t asked_s, asked_ms, asked_us;
+	struct upstream_figures *figures; /* of whom it asks, the worker's */
 	uint64_t purges;   /* cache_purges() before that */
 	size_t needs;	   /* purges that the peer has to know of */
 	bool need_met;	   /* by what its 304 says, it does */
@@ -105,6 +119,7 @@ struct fill {
 	struct freshness freshness;
 	bool weighed;		 /* the admission policy has been asked: */
 	enum admission_decision worth;
+	enum not_stored not_stored; /* why it may not be kept; or none */
 	bool judged;             /* it could be kept, and should be there: */
 	enum admission_decision place;
 	bool placed;             /* it was asked whether it belongs here: */
@@ -166,8 +181,8 @@ void fill_up(struct fill *f);
 
 /* Asking, in fill_fetch.c. */
 
-/* Asks who is to be asked next: peers, then the origin. Without memory the
- * client gets an error. */
+/* Asks who is to be asked next: peers, then the origin; for a peer the cache
+ * beside this node. Without memory the client gets an error. */
 void fill_ask(struct fill *f);
 
 /* Asks f->peer, which has timeout_ms to begin its answer; 0, or there is no
@@ -180,6 +195,11 @@ int fill_add_need(struct fill *f);
 
 /* Whether its answer says that it had; for others it says nothing any more. */
 bool fill_need_is_met(struct fill *f);
+
+/* Whether an answer of the cache beside this node is one for the peer: what
+ * else it says is that it has nothing; and it has heard of no purge. */
+bool fill_is_held_beside(struct fill *f, unsigned status,
+			 const struct fields *fields);
 
 /* Asks the origin; without memory f may be gone. */
 void fill_ask_origin(struct fill *f);
@@ -229,6 +249,17 @@ enum peer_outcome fill_judge_part(struct fill *f);
 void fill_record_outcome(struct fill *f, enum peer_outcome kind,
 			 unsigned rtt_ms);
 
+/* Counts a fetch that has failed, in fill_figures.c; cause: TROUBLE_none where
+ * no more is known than the result. */
+void fill_count_failure(struct fill *f, enum fetch_result result,
+			enum trouble cause);
+
+/* The same of whom it asks from now on, of a fetch's end, and of a response
+ * that is not stored (or is, for NOT_STORED_YES). */
+void fill_figures_begin(struct fill *f);
+void fill_figures_end(struct fill *f);
+void fill_count_not_stored(struct fill *f, enum not_stored why);
+
 /* Reports it to the service only: it is none of this node's answers. */
 void fill_report_outcome(const struct fill *f, enum peer_outcome kind,
 			 unsigned rtt_ms);
@@ -261,6 +292,29 @@ void fill_copy_end(struct fill *f);
  * Without memory its client gets the final response alone. */
 void fill_pass_interim(void *arg, struct fetch *fetch, unsigned status,
 		       const struct fields *fields);
+
+/* Which origin is asked, in fill_origin.c. */
+
+/* Chooses one: f->origin, or none if f->q->origins is none. */
+void fill_origin_choose(struct fill *f);
+
+/* The machine's own question is about to be asked there: another is asked if
+ * the answer is late. */
+void fill_origin_asked(struct fill *f);
+
+/* A header has come: whether another is asked instead, whose answer may be
+ * better. */
+bool fill_origin_answered(struct fill *f, unsigned status);
+
+/* None has, or not all that it announced; returns the same. */
+bool fill_origin_failed(struct fill *f, const struct fetch_done *done);
+
+/* What it is called; null: it is the target of a forward proxy. */
+const char *fill_origin_label(const struct fill *f);
+
+/* Nothing is under way there; and f does not need its name any more. */
+void fill_origin_end(struct fill *f);
+void fill_origin_release(struct fill *f);
 
 /* Hedges, in fill_hedge.c. */
 
@@ -439,6 +493,20 @@ bool fill_places_cut(struct fill *f);
 
 /* What the admission policy says of the key, which is a use of it, once. */
 enum admission_decision fill_worth(struct fill *f, uint64_t weight);
+
+/* Whether the response is a peer's. */
+static inline bool fill_is_from_peer(const struct fill *f)
+{
+	return f->source == SOURCE_PEER && f->peer;
+}
+
+/*
+ * Makes *out fields whose text stays theirs, with the line that says from which
+ * peer they are (tags_source_field): the first one, but for the record of a
+ * head. What several peers have renewed has a line of each. 0 or -ENOMEM.
+ */
+int fill_add_source(const struct fill *f, const struct fields *fields,
+		    struct fields *out);
 
 /* An entry of these fields, without its body. Null without memory. */
 struct cached *fill_make_entry(struct fill *f, const struct fields *fields);

@@ -411,25 +411,38 @@ void fill_cut_skip(struct fill *f, size_t len)
 
 /* Cutting */
 
-/* A slice as an entry without its body. */
-static struct cached *fill_cut_entry(const struct fill *f, const char *name)
+/* A slice as an entry without its body, of fields that say where it is from. */
+static struct cached *fill_cut_make_entry(const struct fill *f,
+					  const char *name,
+					  const struct fields *fields)
 {
 	const struct cached_head head = {
 		name,
-		&fields_none,
+		fields,
 		&fields_none,
 		206,
 		&f->cut->head->freshness,
 		cache_has_disk(f->worker->shared.cache),
 	};
 
-	struct placer *placer = f->worker->shared.placer;
-	struct cached *c = cached_new(&head);
+	return cached_new(&head);
+}
 
+static struct cached *fill_cut_entry(const struct fill *f, const char *name)
+{
+	struct placer *placer = f->worker->shared.placer;
+	struct fields from;
+	struct cached *c;
+
+	if (!fill_is_from_peer(f))
+		return fill_cut_make_entry(f, name, &fields_none);
+	if (fill_add_source(f, &fields_none, &from))
+		return NULL;
+	c = fill_cut_make_entry(f, name, &from);
+	fields_free(&from);
 	/* a peer has it, and this one only passes through */
 	if (c)
-		c->copy = f->source == SOURCE_PEER && placer &&
-			  placer_has_tiers(placer);
+		c->copy = placer && placer_has_tiers(placer);
 	return c;
 }
 

@@ -102,7 +102,7 @@ static struct distance *fill_distance_measured(struct fill *f)
 	struct worker *w = f->worker;
 
 	/* it may have waited for what the peer fetches */
-	if (fill_lease_waits(f))
+	if (fill_lease_waits(f) || f->source == SOURCE_BESIDE)
 		return NULL;
 	if (f->source == SOURCE_PEER)
 		return distance_table_use(&w->peer_distances, f->peer->id);

@@ -10,6 +10,7 @@
 #include "digestd/http/forward.h"
 #include "digestd/http/response_facts.h"
 #include "digestd/http/targeted.h"
+#include "digestd/mesh/leases.h"
 #include "digestd/node/node_answer.h"
 #include "digestd/os/address.h"
 #include "digestd/peers/peer_kind.h"
@@ -23,6 +24,7 @@ enum {
 void fill_stop_fetch(struct fill *f)
 {
 	fetch_cancel(&f->fetch);
+	fill_origin_end(f);
 	loop_timer_clear(f->worker->loop, &f->timer);
 }
 
@@ -33,6 +35,7 @@ void fill_report_outcome(const struct fill *f, enum peer_outcome kind,
 	struct worker_outcome outcome = {
 		.kind = kind,
 		.peer = f->peer->id,
+		.hash = f->q->key.lo,
 		.rtt_ms = rtt_ms,
 		.body_bytes = f->body.len,
 	};
@@ -134,12 +137,14 @@ static void fill_fetch_begin_asking(struct fill *f, enum source source)
 	f->node.client = f->client || f->passes_to;
 	f->node.get = f->q->get;
 	f->node.unsafe = f->q->unsafe;
-	f->node.max_bytes = f->q->settings->max_object_bytes;
+	f->node.max_bytes = question_max_bytes(f->q, f->q->policy);
 	f->fwd_status = 0;
 	f->kept = false;
 	f->validating = false;
 	f->asked_s = worker_now_s(f->worker);
 	f->asked_ms = worker_now_ms(f->worker);
+	if (source == SOURCE_PEER || f->for_peer || !f->q->origins)
+		fill_figures_begin(f);
 	f->purges = cache_purges(f->worker->shared.cache);
 	f->unheard = source == SOURCE_PEER &&
 		     !cache_has_heard_all(f->worker->shared.cache);
@@ -218,6 +223,9 @@ static bool fill_fetch_may_ask_peers(const struct fill *f)
 		ask.slice_bytes = 0;
 	ask.for_slices = node_fill_is_for_slices(&f->node);
 	ask.unheard = !cache_has_heard_all(f->worker->shared.cache);
+	/* what may not be kept yet, the cache beside this node would keep */
+	if (ask.unheard && f->q->settings->sidecar)
+		return false;
 	return f->worker->view &&
 	       cache_has_caught_up(f->worker->shared.cache) &&
 	       node_ask_may_be_at_peers(&ask, f->stale);
@@ -283,6 +291,14 @@ static bool fill_fetch_ask_peers(struct fill *f)
 	return true;
 }
 
+/* Whether the client's conditions are the origin's affair: the client is a
+ * cache that asks about what it holds, and nothing else comes of the answer. */
+static bool fill_fetch_passes_conditions(const struct fill *f)
+{
+	return f->q->settings->sidecar && f->client &&
+	       f->node.state == NODE_LANDED;
+}
+
 /* Makes the conditions of f->out, and f->validating. */
 static int fill_fetch_add_conditions(struct fill *f)
 {
@@ -290,6 +306,8 @@ static int fill_fetch_add_conditions(struct fill *f)
 	struct fields stored;
 	int err;
 
+	if (fill_fetch_passes_conditions(f))
+		return 0;
 	if (!f->stale)
 		return node_ask_conditions(&ask, NULL, &f->out,
 					   &f->validating);
@@ -353,14 +371,10 @@ static bool fill_fetch_wants_trailers(const struct server_request *in)
 						   "trailers");
 }
 
-static int fill_fetch_from_origin(struct fill *f,
-				  const struct fetch_callbacks *callbacks)
+static struct fetch_limits
+fill_fetch_origin_limits(const struct worker_settings *set)
 {
-	const struct worker_settings *set = f->q->settings;
-	const struct server_request *in = fill_fetch_client(f);
-	char host[300], url[320];
-	struct forward_request how = fill_fetch_route(f);
-	struct fetch_limits limits = {
+	return (struct fetch_limits){
 		.connect_ms = set->origin_connect_ms,
 		.first_byte_ms = set->origin_first_byte_ms,
 		.low_rate = LOW_RATE,
@@ -368,6 +382,16 @@ static int fill_fetch_from_origin(struct fill *f,
 		.max_header_bytes = set->max_header_bytes,
 		.tunnel_idle_ms = set->tunnel_ms,
 	};
+}
+
+static int fill_fetch_from_origin(struct fill *f,
+				  const struct fetch_callbacks *callbacks)
+{
+	const struct worker_settings *set = f->q->settings;
+	const struct server_request *in = fill_fetch_client(f);
+	char host[300], url[320];
+	struct forward_request how = fill_fetch_route(f);
+	const struct fetch_limits limits = fill_fetch_origin_limits(set);
 	struct fetch_upload upload = {in ? in->body_len : 0,
 				      fill_fetch_read_upload,
 				      fill_fetch_upload_trailers};
@@ -395,6 +419,13 @@ static int fill_fetch_from_origin(struct fill *f,
 	    (question_acts_for_origin(f->q) &&
 	     targeted_announce(&f->out, set->node)))
 		return -1;
+	fill_origin_choose(f);
+	if (f->origin.group) {
+		request.url = f->origin.url;
+		request.address = f->origin.address;
+	}
+	if (f->q->origins && f->source == SOURCE_ORIGIN)
+		fill_figures_begin(f);
 	return fetch_start(f->q->forward && !set->forward_private
 				   ? f->worker->public
 				   : f->worker->fetcher,
@@ -418,6 +449,46 @@ int fill_ask_beside(struct fill *f, const struct fetch_callbacks *callbacks)
 	return fill_fetch_from_origin(f, callbacks);
 }
 
+/* The fields of a question to the cache beside this node: the peer's, but for
+ * what is between nodes. Returns 0, or -1 without memory. */
+static int fill_fetch_make_beside(struct fill *f,
+				  const struct forward_request *how)
+{
+	if (forward_to_origin(&f->in, how, &f->out))
+		return -1;
+	fields_remove(&f->out, "SCD-Need");
+	fields_remove(&f->out, LEASES_FIELD);
+	return fields_set(&f->out, "Cache-Control", "only-if-cached");
+}
+
+/* Asks the cache beside this node, which must ask nobody. */
+static int fill_fetch_beside(struct fill *f)
+{
+	const struct worker_settings *set = f->q->settings;
+	char host[300];
+	struct forward_request how = fill_fetch_route(f);
+	const struct fetch_limits limits = fill_fetch_origin_limits(set);
+	struct fetch_request request = {
+		.method = f->q->method,
+		.url = set->sidecar,
+		.target = f->q->target.path,
+		.fields = &f->out,
+		.limits = &limits,
+		.tls = set->origin_tls,
+	};
+
+	how.host = host;
+	worker_add(&f->worker->counters.sidecar_queries, 1);
+	fill_fetch_begin_asking(f, SOURCE_BESIDE);
+	if (fill_fetch_copy_host(f, host, sizeof(host)) ||
+	    fill_fetch_make_beside(f, &how) ||
+	    fetch_start(f->worker->fetcher, &request, &fill_callbacks, f,
+			&f->fetch))
+		return -1;
+	node_fill_ask(&f->node, NODE_ASK_ORIGIN, f->asked_ms);
+	return 0;
+}
+
 static int fill_fetch_origin(struct fill *f)
 {
 	worker_add(&f->worker->counters.origin_fetches, 1);
@@ -425,6 +496,7 @@ static int fill_fetch_origin(struct fill *f)
 	collapse_open(f->collapse);
 	if (fill_fetch_from_origin(f, &fill_callbacks))
 		return -1;
+	fill_origin_asked(f);
 	node_fill_ask(&f->node, NODE_ASK_ORIGIN, f->asked_ms);
 	return 0;
 }
@@ -444,7 +516,7 @@ void fill_ask(struct fill *f)
 	    (fill_fetch_ask_peers(f) || fill_lease_ask(f)))
 		return;
 	f->past_peers = true;
-	if (!fill_fetch_origin(f))
+	if (!(f->for_peer ? fill_fetch_beside(f) : fill_fetch_origin(f)))
 		return;
 	if (!f->client) {
 		fill_end_collapse(f);

@@ -6,7 +6,6 @@
 
 #include "digestd/node/node_answer.h"
 #include "digestd/proxy/fill.h"
-#include "digestd/proxy/origin_faults.h"
 #include "digestd/proxy/request.h"
 
 static void fill_plain_event(struct fill *f, enum node_event event);
@@ -63,7 +62,9 @@ static void fill_do_record_error(struct fill_work *d)
 
 static void fill_do_count_miss(struct fill_work *d)
 {
-	worker_add(&d->f->worker->counters.misses, 1);
+	struct worker_counters *n = &d->f->worker->counters;
+
+	worker_add(d->f->for_peer ? &n->peer_served : &n->misses, 1);
 }
 
 static void fill_do_count_given_up(struct fill_work *d)
@@ -231,9 +232,11 @@ static void fill_do_take(struct fill_work *d)
 		return;
 	fill_held(f);
 	fill_tunnel_count(f, d->len);
-	worker_add(f->source == SOURCE_PEER ? &f->worker->counters.peer_bytes
-					    : &f->worker->counters.origin_bytes,
-		   d->len);
+	if (f->source == SOURCE_PEER)
+		worker_add(&f->worker->counters.peer_bytes, d->len);
+	else if (f->source == SOURCE_ORIGIN)
+		worker_add(&f->worker->counters.origin_bytes, d->len);
+	worker_add(&f->figures->bytes, d->len);
 }
 
 static void fill_do_wake(struct fill_work *d)
@@ -504,6 +507,8 @@ static enum node_head fill_read_origin(struct fill *f, unsigned status,
 	enum node_head head = node_answer_of_origin(&answer);
 
 	fill_distance_answered(f);
+	if (fill_origin_answered(f, status))
+		return NODE_HEAD_RETRY;
 	if (head == NODE_HEAD_CONFIRMS)
 		f->refreshed = fill_refreshed(f, fields);
 	if (head != NODE_HEAD_USABLE)
@@ -531,24 +536,27 @@ static void fill_ask_admission(struct fill *f)
 	if (in.keep && in.room && f->node.body_len > 0)
 		buffer_fit_body(&f->body, (size_t)f->node.body_len);
 	worker_add(&f->worker->counters.memory_passed, in.keep && !in.room);
+	if (in.keep && !in.room)
+		fill_count_not_stored(f, NOT_STORED_MEMORY);
 	step = node_fill_admitted(&f->node, &in);
 	fill_carry_out(&d);
 }
 
-/* Without an answer that can be used: the origin is to blame. */
-static void fill_refuse_answer(struct fill *f)
+/* Without an answer that can be used. */
+static void fill_refuse(struct fill *f, unsigned status)
 {
-	const struct node_fill_input in = {
-		.event = NODE_BROKE,
-		.now_ms = worker_now_ms(f->worker),
-		.status = 502,
-	};
+	struct node_fill_input in = { .event = NODE_BROKE, .status = status };
 
-	worker_add(&f->worker->counters.origin_errors, 1);
-	origin_faults_add(f->worker->shared.faults, f->q->upstream,
-			  FETCH_CAUSE_not_http, worker_now_ms(f->worker));
+	in.now_ms = worker_now_ms(f->worker);
 	fill_stop_fetch(f);
 	fill_event(f, &in);
+}
+
+/* The same: the origin is to blame. */
+static void fill_refuse_answer(struct fill *f)
+{
+	fill_count_failure(f, FETCH_BAD, TROUBLE_none);
+	fill_refuse(f, 502);
 }
 
 static void fill_on_headers(void *arg, struct fetch *fetch, unsigned status,
@@ -568,11 +576,16 @@ static void fill_on_headers(void *arg, struct fetch *fetch, unsigned status,
 	(void)fetch;
 	if (f->hedged && !fill_hedge_answers(f, status))
 		return;
+	if (f->for_peer && !fill_is_held_beside(f, status, fields)) {
+		fill_refuse(f, 504); /* nothing that the peer can use */
+		return;
+	}
 	if (status == 101 && !fill_tunnel_is_allowed(f, fields)) {
 		fill_refuse_answer(f);
 		return;
 	}
 	if (f->node.state == NODE_REJOIN) {
+		(void)fill_origin_answered(f, status);
 		in.head = node_answer_of_rejoin(&begun, &origin);
 	} else {
 		f->fwd_status = status;
@@ -640,7 +653,7 @@ static void fill_fail(struct fill *f, enum fetch_result result,
 		node_answer_of_failure(result, &stale);
 
 	in->event = NODE_BROKE;
-	in->status = failure.status;
+	in->status = f->for_peer ? 504 : failure.status;
 	in->stale_usable = failure.stale_usable;
 	/* who waits for a slow origin is not to blame for that */
 	in->own_fault = failure.own_fault ||
@@ -696,21 +709,6 @@ static void fill_on_trailers(void *arg, struct fetch *fetch,
 
 /* The end of a fetch */
 
-static void fill_count_failure(struct fill *f, enum fetch_result result,
-			       enum fetch_cause cause)
-{
-	/* a tunnel may end as it likes */
-	if (f->source == SOURCE_PEER || f->tunnel)
-		return;
-	worker_add(&f->worker->counters.origin_errors, 1);
-	if (result == FETCH_UNTRUSTED)
-		worker_add(&f->worker->counters.origin_untrusted, 1);
-	if (!cause)
-		cause = fetch_cause_of_result(result);
-	origin_faults_add(f->worker->shared.faults, f->q->upstream, cause,
-			  worker_now_ms(f->worker));
-}
-
 static void fill_on_done(void *arg, struct fetch *fetch,
 			 const struct fetch_done *done)
 {
@@ -723,14 +721,17 @@ static void fill_on_done(void *arg, struct fetch *fetch,
 
 	(void)fetch;
 	f->fetch = NULL;
+	fill_figures_end(f);
 	if (done->result == FETCH_TIMEOUT && node_fill_asks(&f->node))
 		fill_distance_late(f);
 	if (done->result != FETCH_COMPLETE) {
 		fill_fail(f, done->result, &in);
 		fill_count_failure(f, done->result, done->cause);
+		in.retry = fill_origin_failed(f, done);
 	} else if (!fill_check_passes(f)) {
 		fill_fail(f, FETCH_BAD, &in);
 	}
+	fill_origin_end(f);
 	fill_event(f, &in);
 }
 

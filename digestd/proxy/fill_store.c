@@ -11,6 +11,7 @@
 #include "digestd/http/forward.h"
 #include "digestd/http/response_facts.h"
 #include "digestd/http/slices.h"
+#include "digestd/http/storable.h"
 #include "digestd/http/tags.h"
 #include "digestd/mesh/peerset.h"
 #include "digestd/http/vary.h"
@@ -50,8 +51,8 @@ bool fill_right_variant(struct fill *f)
 	return !fill_store_select(f) && f->right_variant;
 }
 
-static bool fill_store_may_store(struct fill *f,
-				 const struct response_facts *facts)
+static enum not_stored fill_store_refuse(struct fill *f,
+					 const struct response_facts *facts)
 {
 	const struct node_keep_response response = {
 		.facts = facts,
@@ -61,10 +62,15 @@ static bool fill_store_may_store(struct fill *f,
 		.get = f->q->cacheable && f->q->get,
 		.post = question_is_method(f->q, "POST"),
 		.body_len = f->node.body_len,
-		.max_bytes = f->q->settings->max_object_bytes,
+		.max_bytes = f->node.max_bytes,
 	};
+	enum not_stored why = node_keep_refuse(&response);
 
-	return node_keep_may(&response) && fill_right_variant(f);
+	if (why)
+		return why;
+	if (!fill_right_variant(f))
+		return NOT_STORED_VARY;
+	return f->unheard ? NOT_STORED_PURGES : NOT_STORED_YES;
 }
 
 /* Was a peer asked for it, as far as they have told? */
@@ -168,25 +174,41 @@ static struct cached *fill_store_make_entry(struct fill *f,
 	return c;
 }
 
-/* Makes *out fields whose text stays theirs, with the line that says from which
- * peer they are: the first one, but for the record of a head. 0 or -ENOMEM. */
-static int fill_store_add_source(const struct fill *f,
-				 const struct fields *fields,
-				 struct fields *out)
+/* Whether fields say already that they are from that source. */
+static bool fill_store_names_source(const struct fields *fields,
+				    const char *source)
+{
+	for (size_t i = 0; i < fields_count(fields); i++) {
+		const struct field *line = fields_at(fields, i);
+
+		if (!strcmp(line->name, tags_source_field) &&
+		    !strcmp(line->value, source))
+			return true;
+	}
+	return false;
+}
+
+int fill_add_source(const struct fill *f, const struct fields *fields,
+		    struct fields *out)
 {
 	size_t first = slices_are(fields) ? 1 : 0;
 	char source[TAGS_SOURCE_BYTES];
 	int err = 0;
 
+	assert(fill_is_from_peer(f));
 	tags_source(f->peer->name, source);
+	if (fill_store_names_source(fields, source))
+		first = SIZE_MAX;
 	fields_init(out);
-	for (size_t i = 0; i < fields_count(fields) && !err; i++) {
-		const struct field *line = fields_at(fields, i);
+	for (size_t i = 0; i <= fields_count(fields) && !err; i++) {
+		const struct field *line;
 
 		if (i == first)
 			err = fields_add(out, tags_source_field, source);
-		if (!err)
-			err = fields_borrow(out, line->name, line->value);
+		if (err || i == fields_count(fields))
+			break;
+		line = fields_at(fields, i);
+		err = fields_borrow(out, line->name, line->value);
 	}
 	if (err)
 		fields_free(out);
@@ -198,9 +220,9 @@ struct cached *fill_make_entry(struct fill *f, const struct fields *fields)
 	struct fields all;
 	struct cached *c;
 
-	if (f->source != SOURCE_PEER || !f->peer)
+	if (!fill_is_from_peer(f))
 		return fill_store_make_entry(f, fields);
-	if (fill_store_add_source(f, fields, &all))
+	if (fill_add_source(f, fields, &all))
 		return NULL;
 	c = fill_store_make_entry(f, &all);
 	fields_free(&all);
@@ -247,16 +269,27 @@ static bool fill_store_is_worth_it(struct fill *f)
 	return f->head;
 }
 
-bool fill_admit(struct fill *f)
+/* Makes f->head, which is null if it is not. */
+static enum not_stored fill_store_admit(struct fill *f)
 {
 	if (f->node.keep == NODE_KEEP_NO)
-		return false;
+		return f->not_stored;
 	assert(!f->head);
-	if (fill_store_is_placed_here(f))
-		f->head = fill_store_make_head(f);
-	if (!f->head || !fill_store_is_worth_it(f))
-		return false;
-	return true;
+	if (!fill_store_is_placed_here(f))
+		return NOT_STORED_PLACEMENT;
+	f->head = fill_store_make_head(f);
+	if (!f->head)
+		return NOT_STORED_MEMORY;
+	return fill_store_is_worth_it(f) ? NOT_STORED_YES :
+					   NOT_STORED_ADMISSION;
+}
+
+bool fill_admit(struct fill *f)
+{
+	enum not_stored why = fill_store_admit(f);
+
+	fill_count_not_stored(f, why);
+	return !why && f->head;
 }
 
 /* Notes what is not for everybody; what is to be stripped, nobody gets. A
@@ -301,6 +334,22 @@ static void fill_store_cap_freshness(const struct fill *f,
 	freshness_set(freshness, &spans);
 }
 
+/* Takes over the fields of a response, as the site wants them. 0 or -ENOMEM. */
+static int fill_store_take_fields(struct fill *f, unsigned status,
+				  const struct fields *fields)
+{
+	struct policy room;
+
+	if (forward_response(fields, worker_wall_s(f->worker), &f->response) ||
+	    question_edit_response(f->q, status, &f->response))
+		return -ENOMEM;
+	if (status != 304)
+		f->node.max_bytes = question_max_bytes(
+			f->q, question_answer_policy(f->q, status,
+						     &f->response, &room));
+	return 0;
+}
+
 int fill_take_response(struct fill *f, unsigned status,
 		       const struct fields *fields, int64_t body_len)
 {
@@ -308,7 +357,7 @@ int fill_take_response(struct fill *f, unsigned status,
 	bool may_store;
 	struct response_facts facts;
 
-	if (forward_response(fields, worker_wall_s(f->worker), &f->response))
+	if (fill_store_take_fields(f, status, fields))
 		return -1;
 	f->status = status;
 	f->node.body_len = body_len;
@@ -319,8 +368,14 @@ int fill_take_response(struct fill *f, unsigned status,
 	freshness_init(&f->freshness, &facts, &times);
 	fill_store_cap_freshness(f, &f->freshness);
 	f->judged = f->placed = false;
-	may_store = fill_store_may_store(f, &facts) && !f->unheard;
-	f->node.keep = may_store ? NODE_KEEP_MAYBE : NODE_KEEP_NO;
+	f->not_stored = fill_store_refuse(f, &facts);
+	may_store = !f->not_stored;
+	f->node.keep = may_store && !f->q->settings->sidecar ?
+			       NODE_KEEP_MAYBE : NODE_KEEP_NO;
+	if (may_store && f->q->settings->sidecar) { /* it is for that cache */
+		f->judged = true;
+		f->place = ADMISSION_DISK;
+	}
 	return fill_withhold(f, &facts, may_store || f->source == SOURCE_PEER)
 		       ? -1
 		       : 0;
@@ -350,7 +405,7 @@ bool fill_may_cut(struct fill *f)
 	freshness_init(&f->freshness, &facts, &times);
 	fill_store_cap_freshness(f, &f->freshness);
 	response.facts = &facts;
-	return node_keep_may(&response) && fill_right_variant(f) &&
+	return !node_keep_refuse(&response) && fill_right_variant(f) &&
 	       !fill_withhold(f, &facts, true);
 }
 
@@ -404,6 +459,8 @@ void fill_store(struct fill *f)
 	cached_set_body(c, f->body.data, f->body.len);
 	f->stored = c; /* the body's bytes are its now */
 	f->kept = fill_land(f, c);
+	if (!f->kept)
+		fill_count_not_stored(f, NOT_STORED_PURGED);
 	worker_add(&f->worker->counters.stored, f->kept);
 }
 
@@ -430,7 +487,7 @@ void fill_end_collapse(struct fill *f)
 }
 
 /* Of the stale response, with `fields`, which the 304 has updated. */
-static struct cached *fill_store_make_refreshed(const struct fill *f,
+static struct cached *fill_store_make_confirmed(const struct fill *f,
 						const struct fields *fields)
 {
 	const struct cached *old = f->stale;
@@ -460,6 +517,21 @@ static struct cached *fill_store_make_refreshed(const struct fill *f,
 	return c;
 }
 
+static struct cached *fill_store_make_refreshed(const struct fill *f,
+						const struct fields *fields)
+{
+	struct fields all;
+	struct cached *c;
+
+	if (!fill_is_from_peer(f))
+		return fill_store_make_confirmed(f, fields);
+	if (fill_add_source(f, fields, &all))
+		return NULL;
+	c = fill_store_make_confirmed(f, &all);
+	fields_free(&all);
+	return c;
+}
+
 bool fill_is_confirmed(const struct fill *f, const struct fields *not_modified)
 {
 	struct fields stored;
@@ -472,14 +544,16 @@ bool fill_is_confirmed(const struct fill *f, const struct fields *not_modified)
 	return same;
 }
 
-/* Of a peer's 304: what is between nodes, and the way on which it came here,
- * or it would grow each time that nodes renew each other's. */
+/* Of a peer's 304: what is between nodes; the way on which it came here, or it
+ * would grow each time that nodes renew each other's; and what it says of a
+ * body that is not its own. */
 static void fill_store_strip_peer(struct fill *f)
 {
 	f->need_met = fill_need_is_met(f);
 	fields_remove(&f->response, LEASES_FIELD);
 	fields_remove(&f->response, "Cache-Status");
 	fields_remove(&f->response, "Via");
+	fields_remove(&f->response, "Repr-Digest");
 }
 
 struct cached *fill_refreshed(struct fill *f, const struct fields *fields)
@@ -488,7 +562,7 @@ struct cached *fill_refreshed(struct fill *f, const struct fields *fields)
 	struct response_facts facts;
 	struct fields all, kept;
 
-	if (forward_response(fields, worker_wall_s(f->worker), &f->response))
+	if (fill_store_take_fields(f, 304, fields))
 		return NULL;
 	if (f->source == SOURCE_PEER)
 		fill_store_strip_peer(f);
@@ -496,6 +570,7 @@ struct cached *fill_refreshed(struct fill *f, const struct fields *fields)
 	if (fill_withhold(f, &facts, true) || cached_fields(f->stale, &all))
 		return NULL;
 	if (!conditional_update(&f->response, &all) &&
+	    !question_edit_response(f->q, f->stale->status, &all) &&
 	    !fill_store_fields(f, &all, &kept)) {
 		c = fill_store_make_refreshed(f, &kept);
 		fields_free(&kept);
@@ -552,11 +627,15 @@ static void fill_store_drop_uri(struct fill *f, const char *uri,
 	struct teller *teller = f->worker->shared.teller;
 	struct cache *cache = f->worker->shared.cache;
 	uint64_t *asked, seq = 0;
+	char *stored = question_stored_uri(f->q, uri);
 	struct scd_key key;
 	bool own, any;
 
+	if (stored)
+		uri = stored;
 	scd_key_make(f->q->settings->hash_secret, "GET", uri, strlen(uri),
 		     &key);
+	free(stored);
 	own = key.lo == f->q->key.lo && key.hi == f->q->key.hi;
 	asked = own ? &f->purges : NULL;
 	any = teller && teller_tells(teller) ?
@@ -616,6 +695,20 @@ static bool fill_store_is_invalidated(const struct fill *f,
 bool fill_is_invalidated(const struct fill *f, bool met)
 {
 	return fill_store_is_invalidated(f, &f->response, &f->freshness, met);
+}
+
+bool fill_is_held_beside(struct fill *f, unsigned status,
+			 const struct fields *fields)
+{
+	const struct exchange_times times = fill_store_times(f);
+	struct response_facts facts;
+	struct freshness freshness;
+
+	if (status != 200 && status != 206 && status != 304)
+		return false;
+	question_read_response(f->q, 200, fields, &facts);
+	freshness_init(&freshness, &facts, &times);
+	return !fill_store_is_invalidated(f, fields, &freshness, false);
 }
 
 enum peer_outcome fill_judge_refreshed(const struct fill *f,

@@ -4,10 +4,16 @@
 #include "digestd/proxy/question.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "digestd/http/query.h"
+#include "digestd/http/request_normal.h"
 #include "digestd/proxy/worker_inside.h"
+
+/* Where there is no site. */
+static const struct policy question_no_policy;
 
 struct question *question_new(struct worker_settings *settings,
 			      const char *method)
@@ -19,9 +25,13 @@ struct question *question_new(struct worker_settings *settings,
 		*q = (struct question){
 			.users = 1,
 			.settings = worker_settings_ref(settings),
+			.policy = &question_no_policy,
 			.method = method,
 			.get = !strcmp(method, "GET"),
 			.head = !strcmp(method, "HEAD"),
+			.safe = !strcmp(method, "GET") ||
+				!strcmp(method, "HEAD") ||
+				!strcmp(method, "OPTIONS"),
 		};
 	return q;
 }
@@ -34,27 +44,205 @@ struct question *question_get(const struct question *q)
 		return NULL;
 	get->key = q->key;
 	get->cc = q->cc;
-	get->site = q->site;
 	get->upstream = q->upstream;
+	get->origins = q->origins;
 	get->forward = q->forward;
 	get->cacheable = true;
 	if (target_resolve(&get->target, q->target.uri, q->target.uri_len,
-			   NULL))
+			   NULL) ||
+	    question_find_site(get))
 		question_unref(&get);
 	return get;
 }
 
-const struct worker_origin *
-question_find_site(const struct worker_settings *set, const struct target *t)
+/* Sites */
+
+static const struct worker_origin *
+question_origin_of(const struct worker_settings *set, const char *host,
+		   size_t len)
 {
 	for (size_t i = 0; i < set->norigins; i++) {
 		const char *name = set->origins[i].host;
 
-		if (strlen(name) == t->host_len &&
-		    !strncmp(name, t->host, t->host_len))
+		if (strlen(name) == len && !strncmp(name, host, len))
 			return &set->origins[i];
 	}
 	return NULL;
+}
+
+/* By a policy. Returns 0 or -ENOMEM. */
+static int question_normalise(const struct policy *p, char *uri, size_t *len)
+{
+	const struct query_rules rules = policy_query(p);
+
+	if (!rules.keep && !rules.drop && !rules.sort)
+		return 0;
+	return query_normalise(uri, len, &rules);
+}
+
+char *question_stored_uri(const struct question *q, const char *uri)
+{
+	static const struct site_answer none = { 0 };
+	size_t len = strlen(uri);
+	struct policy policy;
+	char *stored;
+
+	if (!q->rules)
+		return NULL;
+	/* the same scheme and host are before its path */
+	site_policy(q->rules, uri + (q->target.path - q->target.uri), &none,
+		    &policy);
+	stored = strdup(uri);
+	if (stored && question_normalise(&policy, stored, &len)) {
+		free(stored);
+		return NULL;
+	}
+	return stored;
+}
+
+/* Makes what counts for its path. 0 or -ENOMEM. */
+static int question_find_policy(struct question *q)
+{
+	static const struct site_answer none = { 0 };
+
+	if (q->rules->nrules == 1) {
+		q->policy = &q->rules->rules[0].policy;
+		return 0;
+	}
+	q->own_policy = malloc(sizeof(*q->own_policy));
+	if (!q->own_policy)
+		return -ENOMEM;
+	site_policy(q->rules, q->target.path, &none, q->own_policy);
+	q->policy = q->own_policy;
+	return 0;
+}
+
+int question_find_site(struct question *q)
+{
+	const struct target *t = &q->target;
+
+	q->site = question_origin_of(q->settings, t->host, t->host_len);
+	if (q->settings->sites)
+		q->rules = sites_find(q->settings->sites, t->host, t->host_len);
+	if (!q->rules)
+		return 0;
+	if (!q->site && q->rules->origin)
+		q->site = question_origin_of(q->settings, q->rules->names[0],
+					     strlen(q->rules->names[0]));
+	if (question_find_policy(q))
+		return -ENOMEM;
+	return (q->get || q->head) && !question_passes(q) ?
+		       question_normalise(q->policy, q->target.uri,
+					  &q->target.uri_len) : 0;
+}
+
+bool question_normalises_fields(const struct question *q)
+{
+	return (policy_has(q->policy, POLICY_encodings) &&
+		q->policy->encodings) || policy_has(q->policy, POLICY_cookies);
+}
+
+int question_normalise_fields(const struct question *q, struct fields *request)
+{
+	const struct policy *p = q->policy;
+	int err = 0;
+
+	if (policy_has(p, POLICY_encodings) && p->encodings)
+		err = request_normal_encodings(request);
+	if (!err && policy_has(p, POLICY_cookies))
+		err = request_normal_cookies(request, p->cookies);
+	return err;
+}
+
+static enum client_no_cache question_no_cache(const struct question *q)
+{
+	if (policy_has(q->policy, POLICY_client_no_cache))
+		return q->policy->client_no_cache;
+	return q->rules ? NO_CACHE_VALIDATE : NO_CACHE_OBEY;
+}
+
+void question_read_wishes(struct question *q, const struct fields *fields)
+{
+	struct cachecontrol *cc = &q->cc;
+	enum client_no_cache mode = question_no_cache(q);
+
+	cachecontrol_request(fields, cc);
+	if (mode == NO_CACHE_OBEY)
+		return;
+	q->rechecks = mode == NO_CACHE_VALIDATE &&
+		      (cc->no_cache || cc->max_age == 0);
+	cc->no_cache = false;
+	if (mode == NO_CACHE_IGNORE)
+		cc->min_fresh = CACHECONTROL_NONE;
+	if (mode == NO_CACHE_IGNORE || cc->max_age == 0)
+		cc->max_age = CACHECONTROL_NONE;
+}
+
+const struct policy *question_answer_policy(const struct question *q,
+					    unsigned status,
+					    const struct fields *fields,
+					    struct policy *room)
+{
+	const struct site_answer answer = {
+		status, fields_get(fields, "Content-Type") };
+
+	if (!q->rules)
+		return NULL;
+	site_policy(q->rules, q->target.path, &answer, room);
+	return room;
+}
+
+uint64_t question_max_bytes(const struct question *q, const struct policy *p)
+{
+	return p && policy_has(p, POLICY_max_object_bytes) ?
+		       (uint64_t)p->max_object_bytes :
+		       q->settings->max_object_bytes;
+}
+
+/* Calls for each line of a text; stops at an error. */
+static int question_each_line(const char *text, struct fields *fields,
+			      int (*act)(struct fields *fields, char *line))
+{
+	char *copy = strdup(text), *rest = copy, *line;
+	int err = copy ? 0 : -ENOMEM;
+
+	while (!err && (line = strsep(&rest, "\n")))
+		err = act(fields, line);
+	free(copy);
+	return err;
+}
+
+static int question_drop_field(struct fields *fields, char *name)
+{
+	fields_remove(fields, name);
+	return 0;
+}
+
+/* "Name: value", which has been checked. */
+static int question_set_field(struct fields *fields, char *line)
+{
+	char *value = strchr(line, ':');
+
+	assert(value);
+	*value++ = '\0';
+	return fields_set(fields, line, value + strspn(value, " \t"));
+}
+
+int question_edit_response(const struct question *q, unsigned status,
+			   struct fields *fields)
+{
+	struct policy room;
+	const struct policy *p = question_answer_policy(q, status, fields,
+							&room);
+	int err = 0;
+
+	if (p && policy_has(p, POLICY_field_drop))
+		err = question_each_line(p->field_drop, fields,
+					 question_drop_field);
+	if (p && !err && policy_has(p, POLICY_field_set))
+		err = question_each_line(p->field_set, fields,
+					 question_set_field);
+	return err;
 }
 
 /* The base URL of where a request goes; null: it is its target. */
@@ -76,6 +264,10 @@ static const char *question_upstream(const struct question *q,
 void question_take_way(struct question *q, enum node_way way)
 {
 	q->upstream = question_upstream(q, way);
+	if (way == NODE_WAY_SITE)
+		q->origins = q->site->origins;
+	else if (way == NODE_WAY_DEFAULT)
+		q->origins = q->settings->default_origins;
 	q->forward = way == NODE_WAY_TARGET;
 }
 
@@ -97,11 +289,15 @@ struct question *question_of_uri(struct worker_settings *settings,
 		question_unref(&q);
 		return NULL;
 	}
-	q->site = question_find_site(settings, &q->target);
+	if (question_find_site(q)) {
+		question_unref(&q);
+		return NULL;
+	}
 	door.site = q->site;
 	door.target = &q->target;
 	entry = node_door_enter(&door);
-	if (entry.action != NODE_DOOR_ENTER || !entry.cacheable) {
+	if (entry.action != NODE_DOOR_ENTER || !entry.cacheable ||
+	    question_passes(q)) {
 		question_unref(&q);
 		return NULL;
 	}
@@ -109,7 +305,7 @@ struct question *question_of_uri(struct worker_settings *settings,
 	q->cacheable = true;
 	scd_key_make(settings->hash_secret, "GET", q->target.uri,
 		     q->target.uri_len, &q->key);
-	cachecontrol_request(fields, &q->cc);
+	question_read_wishes(q, fields);
 	return q;
 }
 
@@ -130,6 +326,7 @@ void question_unref(struct question **q)
 		return;
 	target_free(&gone->target);
 	worker_settings_unref(gone->settings);
+	free(gone->own_policy);
 	free(gone);
 }
 
@@ -143,9 +340,26 @@ const char *question_acts_for_origin(const struct question *q)
 	return q->forward ? NULL : q->settings->node;
 }
 
-enum set_cookie question_set_cookie(const struct question *q)
+bool question_passes(const struct question *q)
 {
+	return policy_has(q->policy, POLICY_pass) && q->policy->pass;
+}
+
+static enum set_cookie question_cookie_of(const struct question *q,
+					  const struct policy *p)
+{
+	if (p && policy_has(p, POLICY_set_cookie))
+		return p->set_cookie;
 	return q->site ? q->site->set_cookie : q->settings->set_cookie;
+}
+
+enum set_cookie question_set_cookie(const struct question *q, unsigned status,
+				    const struct fields *fields)
+{
+	struct policy room;
+
+	return question_cookie_of(q, question_answer_policy(q, status, fields,
+							    &room));
 }
 
 char *question_slice(const struct question *q, const struct slices *s,
@@ -195,6 +409,12 @@ void question_read_response(const struct question *q, unsigned status,
 			    const struct fields *fields,
 			    struct response_facts *facts)
 {
+	struct policy room;
+	const struct policy *p = question_answer_policy(q, status, fields,
+							&room);
+
 	response_facts_read(facts, status, fields, question_acts_for_origin(q));
-	facts->set_cookie = question_set_cookie(q);
+	facts->set_cookie = question_cookie_of(q, p);
+	if (p)
+		facts->rules = policy_freshness(p);
 }

@@ -15,6 +15,7 @@
 #include "digestd/http/target.h"
 #include "digestd/node/node_ask.h"
 #include "digestd/node/node_door.h"
+#include "digestd/node/site.h"
 #include "digestd/proxy/worker.h"
 
 struct question {
@@ -26,13 +27,19 @@ struct question {
 	struct scd_key key;
 	struct cachecontrol cc;
 	const struct worker_origin *site; /* in settings; null: none */
+	const struct site *rules; /* in settings; null: none */
+	const struct policy *policy; /* by them, before there is an answer */
+	struct policy *own_policy; /* that, if it is of malloc(); or null */
 	const char *upstream; /* base URL, in settings; null: none */
+	struct origin_group *origins; /* behind that; null: no more is known */
+	bool safe;            /* by its method (RFC 9110, 9.2.1) */
 	bool asterisk;        /* the target is "*": that of OPTIONS */
 	bool forward;         /* as a forward proxy, to the target itself */
 	bool unsafe;          /* invalidates what it succeeds on */
 	bool cacheable;       /* GET or HEAD that the store may answer */
 	enum { QUESTION_UNKNOWN, QUESTION_WHOLE, QUESTION_RANGED } ranged;
 	bool upgrade;         /* may change protocols, see server_request */
+	bool rechecks; /* the client wants what is fresh validated, too */
 };
 
 /* Makes one with one user, who is to find out the rest. The method is borrowed.
@@ -51,9 +58,43 @@ struct question *question_get(const struct question *q);
 struct question *question_of_uri(struct worker_settings *settings,
 				 const char *uri, const struct fields *fields);
 
-/* The site of a target; null: none. */
-const struct worker_origin *
-question_find_site(const struct worker_settings *set, const struct target *t);
+/*
+ * Finds the site of its target, where that goes, and what counts there; and
+ * makes the target what the site's rules for keys make of it, if it is to be
+ * read. Returns 0 or -ENOMEM.
+ */
+int question_find_site(struct question *q);
+
+/* A URI of the same site as a GET for it is stored, of malloc(); null: as it
+ * is, or no memory. */
+char *question_stored_uri(const struct question *q, const char *uri);
+
+/* Whether the site wants the fields of a request changed so that fewer differ;
+ * and does that: 0 or -ENOMEM. */
+bool question_normalises_fields(const struct question *q);
+int question_normalise_fields(const struct question *q, struct fields *request);
+
+/* Takes what a client wants of a stored response, where the site does not say
+ * otherwise. */
+void question_read_wishes(struct question *q, const struct fields *fields);
+
+/* What counts for a response, in *room or elsewhere; null: nothing is set. */
+const struct policy *question_answer_policy(const struct question *q,
+					    unsigned status,
+					    const struct fields *fields,
+					    struct policy *room);
+
+/* Gives a response the fields that the site wants, and takes others. Returns 0
+ * or -ENOMEM. */
+int question_edit_response(const struct question *q, unsigned status,
+			   struct fields *fields);
+
+/* What is longer than so much is not stored, whatever it is; and of responses
+ * that this policy is for, see question_answer_policy(). */
+uint64_t question_max_bytes(const struct question *q, const struct policy *p);
+
+/* Whether nothing that is stored is for it, nor its response stored. */
+bool question_passes(const struct question *q);
 
 /* Takes where it goes. */
 void question_take_way(struct question *q, enum node_way way);
@@ -70,8 +111,9 @@ bool question_is_method(const struct question *q, const char *name);
  * proxy. */
 const char *question_acts_for_origin(const struct question *q);
 
-/* What is done with Set-Cookie at the site. */
-enum set_cookie question_set_cookie(const struct question *q);
+/* What is done with Set-Cookie in such a response. */
+enum set_cookie question_set_cookie(const struct question *q, unsigned status,
+				    const struct fields *fields);
 
 /*
  * A slice of it, as the store knows it: its key, and its name, of malloc(),

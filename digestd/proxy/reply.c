@@ -101,7 +101,8 @@ static int reply_shared_fields(struct request *r, const struct cached *c,
 {
 	if (reply_stored_fields(r, c, f))
 		return -1;
-	if (question_set_cookie(r->q) != SET_COOKIE_ALLOW)
+	if (fields_get(f, "Set-Cookie") &&
+	    question_set_cookie(r->q, c->status, f) != SET_COOKIE_ALLOW)
 		fields_remove(f, "Set-Cookie");
 	if (c->from_peer)
 		fields_remove(f, tags_source_field);
@@ -482,8 +483,10 @@ void reply_stream(struct request *r)
 		exchange_abort(r->x);
 		return;
 	}
-	/* else nobody waits for the rest */
-	if (fill->status < 300 && exchange_request(r->x)->has_body)
+	/* else nobody waits for the rest; the fill of a reply that was held
+	 * back may have ended, and says so once */
+	if (fill->status < 300 && fill->node.result == NODE_UNDER_WAY &&
+	    exchange_request(r->x)->has_body)
 		exchange_set_duplex(r->x);
 	exchange_reply_stream(r->x, fill->status, &f, fill->node.body_len,
 			      &source);

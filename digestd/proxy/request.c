@@ -11,6 +11,7 @@
 #include "digestd/node/node_door.h"
 #include "digestd/peers/invalidation_api.h"
 #include "digestd/peers/serving_desk.h"
+#include "digestd/peers/squid_digest.h"
 #include "digestd/peers/token.h"
 #include "digestd/proxy/fill.h"
 
@@ -29,7 +30,7 @@ static struct request *request_new(struct worker *w, struct exchange *x)
 	}
 	r->worker = w;
 	r->x = x;
-	r->came_ms = worker_now_ms(w);
+	r->came_us = loop_now_us(w->loop);
 	r->source = ACCESS_FROM_nobody;
 	r->next = w->requests;
 	r->link = &w->requests;
@@ -53,6 +54,9 @@ static void request_free(struct request *r)
 	if (!r->lent)
 		cached_unref(&r->found);
 	cached_unref(&r->stale);
+	if (r->normal)
+		fields_free(r->normal);
+	free(r->normal);
 	question_unref(&r->q);
 	request_purge_leave(r);
 	free(r);
@@ -98,9 +102,8 @@ void request_end_all(struct worker *w)
 static const char *request_host_of(const struct request *r)
 {
 	const char *host = fields_get(request_fields(r), "host");
-	const char *origin = r->q->settings->default_origin;
 
-	return host || !origin ? host : strstr(origin, "://") + 3;
+	return host ? host : r->q->settings->default_host;
 }
 
 /* Finds out what the target is, and for which site. */
@@ -119,7 +122,10 @@ static void request_resolve(struct request *r, struct node_door *door)
 	door->no_memory = err == -ENOMEM;
 	if (err)
 		return;
-	q->site = question_find_site(q->settings, &q->target);
+	if (question_find_site(q)) {
+		door->no_memory = true;
+		return;
+	}
 	door->target = &q->target;
 	door->site = q->site;
 }
@@ -148,6 +154,23 @@ static struct node_entry request_ask_door(struct request *r)
 	return node_door_enter(&door);
 }
 
+/* Makes the client's fields what the site wants them to be. False without
+ * memory. */
+static bool request_normalise(struct request *r)
+{
+	struct fields *f;
+
+	if (!r->q->cacheable || !question_normalises_fields(r->q))
+		return true;
+	f = malloc(sizeof(*f));
+	if (!f || fields_copy(request_fields(r), f)) {
+		free(f);
+		return false;
+	}
+	r->normal = f;
+	return !question_normalise_fields(r->q, f);
+}
+
 /* False without memory. */
 static bool request_take_entry(struct request *r,
 			       const struct node_entry *entry)
@@ -161,13 +184,16 @@ static bool request_take_entry(struct request *r,
 	scd_key_make(q->settings->hash_secret, "GET", q->target.uri,
 		     q->target.uri_len, &q->key);
 	cache_prefetch(r->worker->shared.cache, &q->key);
-	cachecontrol_request(in->fields, &q->cc);
+	if (r->node.from_peer) /* whose clients' wishes it has judged */
+		cachecontrol_request(in->fields, &q->cc);
+	else
+		question_read_wishes(q, in->fields);
 	question_take_way(q, entry->way);
 	q->unsafe = entry->unsafe;
-	q->cacheable = entry->cacheable;
+	q->cacheable = entry->cacheable && !question_passes(q);
 	q->upgrade = entry->upgrade;
 	r->fwd = entry->fwd;
-	return true;
+	return request_normalise(r);
 }
 
 static void request_enter(struct request *r)
@@ -205,11 +231,16 @@ static void request_refuse_behind(struct request *r)
 
 /* The listeners */
 
+/* Only a node's: a Squid, which has no token, takes no lease from one. */
 static void request_read_wish(struct request *r)
 {
-	const char *text = fields_get(request_fields(r), LEASES_FIELD);
+	const struct fields *fields = request_fields(r);
+	const char *text = fields_get(fields, LEASES_FIELD);
+	const char *token = fields_get(
+		fields, node_door_token_field(NODE_PEER_OBJECT));
 
-	if (text && r->worker->shared.leases)
+	if (text && r->worker->shared.leases &&
+	    tokens_match(&r->worker->settings->tokens, token))
 		lease_wish_read(text, &r->wish);
 }
 
@@ -284,6 +315,7 @@ static void request_on_data_done(void *arg, struct exchange *x,
 
 	if (!r)
 		return;
+	request_figures_note(r);
 	request_access_note(r, end);
 	r->x = NULL;
 	request_purge_leave(r);
@@ -297,6 +329,7 @@ static void request_on_data_done(void *arg, struct exchange *x,
 static void request_on_data_refused(void *arg, struct exchange *x,
 				    unsigned status)
 {
+	request_figures_count(arg, status);
 	request_access_refused(arg, x, status);
 }
 
@@ -319,7 +352,24 @@ static enum node_peer_wish request_peer_wish(const struct exchange *x)
 {
 	const struct server_request *in = exchange_request(x);
 
+	/* which Squids ask for by a URL */
+	if (squid_digest_is_meant(x))
+		return NODE_PEER_RESOURCE;
 	return node_door_peer_wish(in->method, in->target);
+}
+
+/* Whether a Squid asks, which has no token, for what is open to Squids. */
+static bool request_is_of_squid(const struct worker *w,
+				const struct exchange *x)
+{
+	const struct server_request *in = exchange_request(x);
+
+	if (!w->settings->squids.count ||
+	    !address_prefixes_have(&w->settings->squids, in->client))
+		return false;
+	return squid_digest_is_meant(x) ||
+	       (request_peer_wish(x) == NODE_PEER_OBJECT &&
+		(!strcmp(in->method, "GET") || !strcmp(in->method, "HEAD")));
 }
 
 static bool request_is_handed_on(const struct exchange *x)
@@ -376,7 +426,8 @@ static void request_on_peer_request(void *arg, struct exchange *x)
 	struct worker *w = arg;
 	const char *token = fields_get(fields, node_door_token_field(wish));
 	unsigned status = node_door_refuse_peer(
-		wish, tokens_match(&w->settings->tokens, token),
+		wish, tokens_match(&w->settings->tokens, token) ||
+			      request_is_of_squid(w, x),
 		w->settings->purge_peers);
 
 	if (status)

@@ -54,9 +54,12 @@ struct request {
 	uint64_t since;       /* cache_purges() before either was looked up */
 	enum cachestatus_fwd fwd;
 	bool from_disk; /* what was found was there */
+	struct fields *normal; /* those of the client, as the site wants them;
+				  null: as they came */
+	bool rechecked; /* what was found is fresh, and is asked about */
 
 	/* for the access log, see request_access.c */
-	int64_t came_ms;
+	int64_t came_us;
 	enum access_source source;
 	const char *why; /* of an error; else null */
 	struct lease_wish wish; /* a peer's */
@@ -86,10 +89,10 @@ struct request {
 extern const struct server_handler request_data_handler;
 extern const struct server_handler request_peer_handler;
 
-/* The request's fields, as they came; it has a client. */
+/* The request's fields, as they count; it has a client. */
 static inline const struct fields *request_fields(const struct request *r)
 {
-	return exchange_request(r->x)->fields;
+	return r->normal ? r->normal : exchange_request(r->x)->fields;
 }
 
 /* The edge of the machine, in request_node.c. Each may free r. */
@@ -123,6 +126,14 @@ ssize_t request_upload_put(struct request *r, const void *data, size_t len);
 ssize_t request_upload_take(struct request *r, void *buf, size_t cap);
 
 void request_upload_free(struct request *r);
+
+/* Figures, in request_figures.c. */
+
+/* Notes a client's request that is over. */
+void request_figures_note(const struct request *r);
+
+/* Counts a reply by the class of its status; 0: there was none. */
+void request_figures_count(struct worker *w, unsigned status);
 
 /* The access log, in request_access.c. */
 

@@ -22,6 +22,9 @@ static void request_access_fields(const struct server_request *in,
 	out->minor = in->minor;
 	out->http2 = in->http2;
 	out->https = in->https;
+	const char *trace = NULL;
+	unsigned traces = 0;
+
 	for (size_t i = 0; i < fields_count(in->fields); i++) {
 		const struct field *f = fields_at(in->fields, i);
 
@@ -31,7 +34,24 @@ static void request_access_fields(const struct server_request *in,
 			out->agent = request_access_text(f->value);
 		else if (field_name_is(f->name, "Referer"))
 			out->referer = request_access_text(f->value);
+		else if (field_name_is(f->name, "traceparent") && !traces++)
+			trace = f->value;
 	}
+	if (traces == 1)
+		(void)trace_context_read(trace, out->trace_id);
+}
+
+/* Whether it is in the sample, as errors always are. */
+static bool request_access_is_sampled(struct worker *w,
+				      const struct access_record *note)
+{
+	unsigned every = w->settings->access_log_sample;
+
+	if (every <= 1 || note->status < 200 || note->status >= 400)
+		return true;
+	if (*note->trace_id)
+		return trace_context_is_sampled(note->trace_id, every);
+	return w->access_seen++ % every == 0;
 }
 
 /* Why it is not from the store, or why it is an error. */
@@ -46,14 +66,16 @@ static const char *request_access_reason(const struct request *r)
 static const char *request_access_from(const struct request *r)
 {
 	if (r->source == ACCESS_FROM_origin)
-		return r->q->upstream;
+		return r->fill ? fill_origin_label(r->fill) : r->q->upstream;
 	return r->source == ACCESS_FROM_peer && r->fill && r->fill->peer
 		       ? r->fill->peer->name : NULL;
 }
 
-static unsigned request_access_ms(const struct request *r, int64_t until_ms)
+static unsigned request_access_ms(const struct request *r, int64_t until_us)
 {
-	return until_ms > r->came_ms ? (unsigned)(until_ms - r->came_ms) : 0;
+	int64_t us = until_us - r->came_us;
+
+	return us > 0 ? (unsigned)(us / 1000) : 0;
 }
 
 static bool request_access_is_on(const struct worker *w)
@@ -71,15 +93,20 @@ void request_access_note(struct request *r, enum exchange_end end)
 	exchange_account(r->x, &account);
 	request_access_fields(exchange_request(r->x), &note);
 	note.status = account.status;
+	if (!request_access_is_sampled(r->worker, &note))
+		return;
 	note.bytes = account.bytes;
 	note.aborted = end == EXCHANGE_ABORTED;
-	note.duration_ms = request_access_ms(r, worker_now_ms(r->worker));
+	note.duration_ms = request_access_ms(
+		r, loop_now_us(r->worker->loop));
 	note.time_ms = loop_wall_ms(r->worker->loop) - note.duration_ms;
 	note.reply_ms = account.status
-				? request_access_ms(r, account.replied_ms)
+				? request_access_ms(r, account.replied_us)
 				: note.duration_ms;
 	note.reason = request_access_text(request_access_reason(r));
 	note.from = request_access_text(request_access_from(r));
+	note.stale = r->fwd == CACHESTATUS_STALE;
+	note.fwd_status = r->fill ? r->fill->fwd_status : 0;
 	access_ring_put(r->worker->access, &note,
 			exchange_request(r->x)->client);
 }

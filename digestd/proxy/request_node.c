@@ -3,6 +3,7 @@
  * stored, joins what others fetch, and does what the machine says.
  */
 #include "digestd/http/conditional.h"
+#include "digestd/node/node_recheck.h"
 #include "digestd/peers/lease_desk.h"
 #include "digestd/proxy/fill.h"
 #include "digestd/proxy/request.h"
@@ -91,7 +92,8 @@ static void request_node_ask(struct request *r)
 	request_upload_reserve(r);
 	f->client = r;
 	f->validates = !r->serves || (r->stale && r->stale->doubted);
-	f->past_peers = f->validates;
+	f->for_peer = r->node.from_peer;
+	f->past_peers = f->validates || r->rechecked || f->for_peer;
 	f->stale = r->stale;
 	f->stale_since = r->since;
 	r->stale = NULL;
@@ -234,7 +236,8 @@ static bool request_node_is_shareable(const struct request *r)
 	const struct node_ask ask = question_ask(r->q, request_fields(r));
 	struct lease_desk *desk = r->worker->shared.leases;
 
-	return node_ask_is_shareable(&ask) &&
+	/* what is not stored answers one request */
+	return node_ask_is_shareable(&ask) && !r->q->settings->sidecar &&
 	       !(desk && lease_desk_is_alone(desk, &r->q->key,
 					     worker_now_ms(r->worker)));
 }
@@ -251,6 +254,8 @@ void request_read(struct request *r, bool damaged)
 
 	/* who asks for a lease waits for nothing, and is told whom to ask */
 	in.waits = r->wish.waits && !r->wish.who;
+	in.beside = r->node.from_peer && r->q->settings->sidecar &&
+		    r->q->cacheable;
 	if (in.found < NODE_FOUND_WHILE_REVALIDATE &&
 	    r->node.state != NODE_CLOSED) {
 		/* what is here already needs no more memory than there is */
@@ -260,6 +265,18 @@ void request_read(struct request *r, bool damaged)
 			       request_node_is_shareable(r);
 	}
 	request_node_input(r, &in);
+}
+
+/* Whether the client has the origin asked about what is fresh; once. */
+static bool request_node_rechecks(struct request *r)
+{
+	struct node_recheck *table = r->worker->shared.rechecks;
+
+	if (!r->q->rechecks || r->rechecked)
+		return false;
+	r->rechecked = !table || node_recheck_take(table, r->q->key.lo,
+						   worker_now_ms(r->worker));
+	return r->rechecked;
 }
 
 /* What is stored for the request, or null: lent, or taken over. What answers it
@@ -279,8 +296,8 @@ static void request_node_found(struct request *r, struct cached *c, bool lent)
 	r->found = c;
 	r->lent = lent;
 	stored.freshness = &c->freshness;
-	r->found_as = r->serves && !c->doubted ? node_request_found(&stored) :
-						 NODE_FOUND_STALE;
+	r->found_as = r->serves && !c->doubted && !request_node_rechecks(r) ?
+			      node_request_found(&stored) : NODE_FOUND_STALE;
 	/* a peer can ask the origin itself */
 	if (r->node.from_peer && r->found_as == NODE_FOUND_WHILE_REVALIDATE)
 		r->found_as = NODE_FOUND_STALE;

@@ -219,7 +219,8 @@ bool request_meets_need(struct request *r)
 		if (!request_purge_read_position(one, &position) ||
 		    !cache_has_applied(cache, &position))
 			return false;
-		r->met = true;
+		/* the cache beside a sidecar has not heard of it */
+		r->met = !r->q->settings->sidecar;
 	}
 	return true;
 }

@@ -45,6 +45,9 @@ static int worker_open_server(struct worker *w, bool peers)
 	struct server_settings settings = {
 		.listen = peers ? set->peer_listen : set->data_listen,
 		.joins = set->joins,
+		.given = set->given,
+		.listener = peers ? "peer" : "data",
+		.worker = set->number,
 		.max_connections = set->max_connections,
 		.client_connections = peers ? 0 : set->client_connections,
 		.max_header_bytes = set->max_header_bytes,
@@ -58,6 +61,7 @@ static int worker_open_server(struct worker *w, bool peers)
 		.proxy_protocol = !peers && set->proxy_protocol,
 		.tls = peers ? set->peer_tls : set->data_tls,
 		.trusted = peers ? NULL : &set->trusted,
+		.troubles = w->shared.troubles,
 	};
 
 	int err;
@@ -292,13 +296,21 @@ static void worker_one_drained(void *arg)
 		loop_post(w->drained_to, w->drained);
 }
 
+static void worker_drain_server(struct worker *w, struct server *s)
+{
+	if (w->hands_over)
+		server_hand_over(s, worker_one_drained, w);
+	else
+		server_drain(s, worker_one_drained, w);
+}
+
 static void worker_run_drain(void *arg)
 {
 	struct worker *w = arg;
 
 	w->draining = 1u + (w->data ? 1u : 0u);
 	if (w->data)
-		server_drain(w->data, worker_one_drained, w);
+		worker_drain_server(w, w->data);
 }
 
 static void worker_run_part(void *arg)
@@ -306,7 +318,7 @@ static void worker_run_part(void *arg)
 	struct worker *w = arg;
 
 	if (w->peer)
-		server_drain(w->peer, worker_one_drained, w);
+		worker_drain_server(w, w->peer);
 	else
 		worker_one_drained(w);
 }
@@ -331,9 +343,34 @@ void worker_part(struct worker *worker)
 	loop_post(worker->loop, &worker->part);
 }
 
+void worker_hand_over(struct worker *worker, struct loop *to,
+		      struct loop_call *drained)
+{
+	if (worker->drain.run) /* it drains already */
+		return;
+	worker->hands_over = true;
+	worker_drain(worker, to, drained);
+	worker_part(worker);
+}
+
+int worker_data_socket(const struct worker *worker)
+{
+	return worker->data ? server_socket(worker->data) : -1;
+}
+
+int worker_peer_socket(const struct worker *worker)
+{
+	return worker->peer ? server_socket(worker->peer) : -1;
+}
+
 uint64_t worker_lookups(const struct worker *worker)
 {
 	return __atomic_load_n(&worker->counters.lookups, __ATOMIC_RELAXED);
+}
+
+void worker_measure(const struct worker *worker, struct worker_figures *sum)
+{
+	worker_figures_merge(sum, &worker->figures);
 }
 
 void worker_count(const struct worker *worker, struct worker_counters *sum)

@@ -26,24 +26,33 @@
 struct access_log;
 struct cache;
 struct collapses;
+struct listen_given;
 struct loop;
 struct lease_desk;
 struct serving_desk;
 struct loop_call;
-struct origin_faults;
+struct node_recheck;
+struct origin_group;
 struct peer_copy;
 struct peerset;
 struct placer;
 struct server_handler;
+struct sites;
 struct tls;
 struct tls_client;
+struct troubles;
+struct upstream_names;
 struct worker;
+struct worker_figures;
 
 /* Where requests for a host go. */
 struct worker_origin {
 	const char *host; /* "www.example.com" or "www.example.com:8080" */
-	const char *url;  /* "http://10.0.0.7:8080" */
+	const char *url;  /* "http://10.0.0.7:8080", or several, see
+			     origins_find() */
 	enum set_cookie set_cookie;
+	struct origin_group *origins; /* of url; null: there is only that, and
+					 nothing is known of it */
 };
 
 /*
@@ -56,7 +65,8 @@ struct worker_origin {
 	X(node,           node,           "this node's name, a token") \
 	X(data_listen,    listen_data,    "where clients connect") \
 	X(peer_listen,    listen_peer,    "where peers do; null: no cooperation") \
-	X(default_origin, default_origin, "for hosts not listed; null: 421")
+	X(default_origin, default_origin, "for hosts not listed; null: 421") \
+	X(sidecar,        sidecar,        "the cache beside this node, which stores nothing then; or null")
 
 #define WORKER_NUMBERS(X) \
 	X(unsigned, max_connections,      max_connections,      "per worker and listener") \
@@ -84,6 +94,7 @@ struct worker_origin {
 	X(unsigned, peer_hedges,          peer_hedges,          "of a hundred questions to peers; see node_hedge.h") \
 	X(bool,     leases,               leases,               "one fetch for the cluster") \
 	X(unsigned, lease_wait_ms,        lease_wait_ms,        "for another node's fetch") \
+	X(unsigned, access_log_sample,    access_log_sample,    "one request in so many is logged") \
 	X(bool,     purge_peers,          purge_peers,          "they may purge objects here") \
 	X(int64_t,  peer_freshness_s,     peer_freshness_s,     "that a peer's copy may still have; 0: any") \
 	X(double,   peer_check,           peer_check,           "share of peers' answers that are held against the origin's") \
@@ -115,13 +126,20 @@ struct worker_settings {
 	uint8_t hash_secret[16]; /* of the cluster, see scd_derive() */
 	struct tokens tokens;    /* what peers present */
 	bool joins;              /* another worker listens there, too */
+	unsigned number;         /* from 0 */
+	struct listen_given *given; /* sockets for listeners; null: none */
 	enum admission_tell tell; /* to a cache in front of this node */
 
 	/* where requests go */
 	const struct worker_origin *origins;
 	size_t norigins;
+	const char *default_host; /* of the first of default_origin; made by
+				     who copies these */
+	struct origin_group *default_origins; /* of default_origin; or null */
 	enum set_cookie set_cookie;      /* of those to default_origin */
+	struct sites *sites; /* see node/site.h; null: there are none */
 	struct address_prefixes trusted; /* clients: see server_settings */
+	struct address_prefixes squids; /* that may ask without a token */
 	enum forwarded told;             /* of clients, to origins */
 	enum forwarded told_forward;     /* as a forward proxy */
 };
@@ -130,6 +148,7 @@ struct worker_settings {
 struct worker_outcome {
 	enum peer_outcome kind;
 	uint32_t peer;       /* its id, see struct peerset_peer */
+	uint64_t hash;       /* of the object's key: scd_key.lo */
 	unsigned rtt_ms;     /* until its header was there; 0: it never was */
 	uint64_t body_bytes; /* received, with OUTCOME_HIT */
 };
@@ -155,9 +174,12 @@ struct worker_shared {
 	struct placer *placer; /* null: all is kept here */
 	struct lease_desk *leases; /* null: peers are asked for none */
 	struct teller *teller; /* of purges; null: nobody is told */
-	struct origin_faults *faults; /* null: nobody counts them */
+	struct troubles *troubles; /* null: nobody counts them */
+	struct upstream_names *names; /* null: all are "other" */
 	struct access_log *access_log; /* null: there is none */
+	struct unstored *unstored; /* null: nobody wants to know */
 	struct serving_desk *serving; /* null: purges are not strict */
+	struct node_recheck *rechecks; /* null: each client has its own */
 };
 
 /* Counters of a worker; one row each. name, what it counts. */
@@ -179,8 +201,12 @@ struct worker_shared {
 	X(aborted,         "clients that left before the end") \
 	X(origin_fetches,  "requests sent to origins") \
 	X(origin_errors,   "requests to origins that failed") \
+	X(origin_retries,  "requests sent to another origin, as one had failed or was late") \
+	X(origin_retries_held_back, "requests not sent to another origin: all had been asked, or too many were") \
 	X(origin_untrusted, "fetches from origins whose certificate is not trusted") \
 	X(origin_bytes,    "body bytes received from origins") \
+	X(sidecar_queries, "requests of peers that were passed to the cache beside this node") \
+	X(sidecar_errors,  "requests of peers that the cache beside this node did not answer") \
 	X(lookups,         "misses looked up in the digests of peers") \
 	X(peer_queries,    "requests sent to peers") \
 	X(lease_queries,   "requests to peers for a lease, or for what one was given for") \
@@ -284,6 +310,16 @@ void worker_drain(struct worker *worker, struct loop *to,
 /* The same for peers, after worker_drain(), once. */
 void worker_part(struct worker *worker);
 
+/* Both, where another process accepts from the listeners' sockets, see
+ * server_hand_over(). */
+void worker_hand_over(struct worker *worker, struct loop *to,
+		      struct loop_call *drained);
+
+/* The sockets listened on, until it drains; -1 where there is no such listener.
+ * The worker's own. */
+int worker_data_socket(const struct worker *worker);
+int worker_peer_socket(const struct worker *worker);
+
 /*
  * Ends its thread and frees it; what is still under way is cut off. *worker
  * becomes null. A worker that was never started is freed too.
@@ -292,6 +328,9 @@ void worker_stop(struct worker **worker);
 
 /* Adds the worker's counters, as they stand, to *sum. */
 void worker_count(const struct worker *worker, struct worker_counters *sum);
+
+/* The same of its figures. */
+void worker_measure(const struct worker *worker, struct worker_figures *sum);
 
 /* Of them, only how often peers' digests were looked up: each outcome at a peer
  * asks for that. */

@@ -19,6 +19,7 @@
 #include "digestd/peers/purge.h"
 #include "digestd/proxy/ready.h"
 #include "digestd/proxy/worker.h"
+#include "digestd/proxy/worker_figures.h"
 #include "digestd/server/server.h"
 
 struct access_ring;
@@ -33,6 +34,7 @@ struct worker {
 	struct fetcher *public;  /* a forward proxy's, public targets only */
 	struct worker_shared shared;
 	struct access_ring *access; /* null: there is no access log */
+	uint64_t access_seen;	    /* requests of which a share is logged */
 	struct worker_hooks hooks;
 	struct worker_settings *settings;
 	struct peerset *view;
@@ -44,6 +46,9 @@ struct worker {
 	struct fill *fills;
 	struct reply_slices *sliced; /* replies in slices */
 	struct worker_counters counters; /* written here, read anywhere */
+	struct worker_figures figures;   /* the same */
+	unsigned untimed; /* requests until the next one is timed, and */
+	int64_t timed_us; /* how long the last one took; request_figures.c */
 	struct log_limit loop_log;
 	struct purger purger; /* for peers */
 	struct heard_by heard_by; /* what they have said */
@@ -56,6 +61,7 @@ struct worker {
 	pthread_t thread;
 	bool started;
 	struct loop_call drain, part;
+	bool hands_over; /* what drains: see worker_hand_over() */
 	unsigned draining;       /* listeners not drained yet, and itself */
 	struct loop *drained_to;
 	struct loop_call *drained; /* see worker_drain() */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "digestd/node/site.h"
+#include "digestd/peers/upstream.h"
 #include "digestd/proxy/worker_inside.h"
 #include "digestd/tls/tls.h"
 #include "digestd/tls/tls_client.h"
@@ -47,6 +49,8 @@ void worker_settings_unref(struct worker_settings *s)
 		worker_settings_disown(s->origins[i].url);
 	}
 	free((void *)(uintptr_t)s->origins);
+	sites_unref(s->sites);
+	worker_settings_disown(s->default_host);
 #define X(name, option, what) worker_settings_disown(s->name);
 	WORKER_TEXTS(X)
 #undef X
@@ -75,11 +79,27 @@ static bool worker_settings_own_origins(struct worker_settings *s)
 	for (size_t i = 0; ok && i < s->norigins; i++) {
 		to[i].host = from[i].host;
 		to[i].set_cookie = from[i].set_cookie;
+		to[i].origins = from[i].origins;
 		ok = worker_settings_own(&to[i].host);
 		to[i].url = ok ? from[i].url : NULL;
 		ok = ok && worker_settings_own(&to[i].url);
 	}
 	return ok;
+}
+
+/* The host that requests are for which name none. */
+static bool worker_settings_name_host(struct worker_settings *s)
+{
+	const char *list = s->default_origin, *host;
+	size_t len;
+
+	s->default_host = NULL;
+	if (!list)
+		return true;
+	len = upstream_next_url(&list);
+	host = strstr(list, "://") + 3;
+	s->default_host = strndup(host, len - (size_t)(host - list));
+	return s->default_host;
 }
 
 struct worker_settings *worker_settings_copy(const struct worker_settings *from)
@@ -94,11 +114,13 @@ struct worker_settings *worker_settings_copy(const struct worker_settings *from)
 	s = &copy->set;
 	*s = *from;
 	worker_settings_own_tls(s);
+	sites_ref(s->sites);
 	ok = worker_settings_own_origins(s);
 	/* each is owned or null, whatever happened to those before it */
 #define X(name, option, what) ok = worker_settings_own(&s->name) && ok;
 	WORKER_TEXTS(X)
 #undef X
+	ok = worker_settings_name_host(s) && ok;
 	if (ok)
 		return s;
 	worker_settings_unref(s);

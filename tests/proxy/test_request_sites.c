@@ -54,9 +54,9 @@ static void check_rows(unsigned port, const struct row *rows, size_t n)
 static void sites(void **state)
 {
 	const struct worker_origin origins[] = {
-		{ "www.example.com", at.url, SET_COOKIE_REFUSE },
-		{ "strip:8080", at.url, SET_COOKIE_STRIP },
-		{ "secure", "https://127.0.0.1:1", SET_COOKIE_REFUSE },
+		{ "www.example.com", at.url, SET_COOKIE_REFUSE, NULL },
+		{ "strip:8080", at.url, SET_COOKIE_STRIP, NULL },
+		{ "secure", "https://127.0.0.1:1", SET_COOKIE_REFUSE, NULL },
 	};
 	/* clang-format off */
 	static const struct row rows[] = {

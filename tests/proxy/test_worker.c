@@ -23,8 +23,8 @@ bool spared_thread(void)
 }
 
 static const struct worker_origin origins[] = {
-	{ "www.example.com", "http://127.0.0.1:1", SET_COOKIE_REFUSE },
-	{ "h:8080", "http://127.0.0.1:2", SET_COOKIE_STRIP },
+	{ "www.example.com", "http://127.0.0.1:1", SET_COOKIE_REFUSE, NULL },
+	{ "h:8080", "http://127.0.0.1:2", SET_COOKIE_STRIP, NULL },
 };
 
 /* All that a worker can be told. */

@@ -1,0 +1,63 @@
+/*
+ * What is counted of fetches from origins and peers: troubles, and figures by
+ * name.
+ */
+#include "digestd/os/troubles.h"
+#include "digestd/proxy/fill.h"
+#include "digestd/proxy/unstored.h"
+
+void fill_count_failure(struct fill *f, enum fetch_result result,
+			enum trouble cause)
+{
+	struct worker_counters *counters = &f->worker->counters;
+	bool peer = f->source == SOURCE_PEER;
+
+	worker_add(&counters->sidecar_errors, f->for_peer);
+	/* a tunnel may end as it likes; the rest is for origins and peers */
+	if (f->tunnel || f->for_peer)
+		return;
+	worker_add(&counters->origin_errors, !peer);
+	worker_add(&counters->origin_untrusted,
+		   !peer && result == FETCH_UNTRUSTED);
+	troubles_of_upstream(f->worker->shared.troubles,
+			     peer ? UPSTREAM_peer : UPSTREAM_origin,
+			     peer ? f->peer->name : fill_origin_label(f),
+			     cause ? cause : trouble_of_result(result), NULL,
+			     worker_now_ms(f->worker));
+}
+
+void fill_figures_begin(struct fill *f)
+{
+	struct upstream_names *names = f->worker->shared.names;
+	bool peer = f->source == SOURCE_PEER;
+	const char *url = f->for_peer ? f->q->settings->sidecar
+				      : fill_origin_label(f);
+	enum upstream_kind kind = peer ? UPSTREAM_peer : UPSTREAM_origin;
+	unsigned number = UPSTREAM_NAMES_MAX;
+
+	if (names)
+		number = upstream_names_find(
+			names, kind, peer ? f->peer->name : url);
+	f->figures = &f->worker->figures.upstreams[kind][number];
+	f->asked_us = loop_now_us(f->worker->loop);
+}
+
+void fill_figures_end(struct fill *f)
+{
+	histogram_add(&f->figures->duration,
+		      loop_now_us(f->worker->loop) - f->asked_us);
+}
+
+void fill_count_not_stored(struct fill *f, enum not_stored why)
+{
+	struct unstored_note note = { .reason = why };
+
+	if (!why)
+		return;
+	worker_add(&f->worker->figures.not_stored[why], 1);
+	if (!f->q->cacheable || !f->q->get)
+		return;
+	note.from_peer = f->source == SOURCE_PEER;
+	note.time_s = worker_now_s(f->worker);
+	unstored_note(f->worker->shared.unstored, f->q->key.lo, &note);
+}
