@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "digestd/admin/status_page.h"
+#include "digestd/admin/feed_api.h"
+#include "digestd/admin/posted.h"
 #include "digestd/http/fields.h"
 
 /* Answers with a text that is copied. */
@@ -50,6 +53,40 @@ static void admin_status(struct exchange *x, const struct node_status *s)
 	free(text);
 }
 
+static void admin_reply_page(struct exchange *x, const char *nonce,
+			     const char *text)
+{
+	char policy[STATUS_PAGE_POLICY_BYTES];
+	struct fields f;
+
+	status_page_policy(nonce, policy);
+	fields_init(&f);
+	if (fields_add(&f, "Content-Type", "text/html; charset=utf-8") ||
+	    fields_add(&f, "Cache-Control", "no-store") ||
+	    fields_add(&f, "Content-Security-Policy", policy) ||
+	    fields_add(&f, "X-Content-Type-Options", "nosniff") ||
+	    fields_add(&f, "Referrer-Policy", "no-referrer"))
+		exchange_abort(x);
+	else
+		exchange_reply_copy(x, 200, &f, text, strlen(text));
+	fields_free(&f);
+}
+
+static void admin_page(struct exchange *x, const struct node_status *s)
+{
+	char nonce[STATUS_PAGE_NONCE_BYTES];
+	char *text = NULL;
+
+	(void)s;
+	if (!status_page_draw_nonce(nonce))
+		text = status_page_text(nonce);
+	if (text)
+		admin_reply_page(x, nonce, text);
+	else
+		exchange_reply_error(x, 500, NULL);
+	free(text);
+}
+
 static void admin_healthz(struct exchange *x, const struct node_status *s)
 {
 	(void)s;
@@ -66,6 +103,8 @@ static const struct {
 	const char *target;
 	void (*serve)(struct exchange *x, const struct node_status *s);
 } resources[] = {
+	{"/", admin_page},
+	{"/status", admin_page},
 	{"/metrics", admin_metrics},
 	{"/status.json", admin_status},
 	{"/healthz", admin_healthz},
@@ -78,18 +117,38 @@ static bool admin_is_target(const struct server_request *r, const char *target)
 	       !memcmp(r->target, target, r->target_len);
 }
 
+/* What an exchange's data are follows from its request: a purge, or a batch. */
+static bool admin_is_purge(const struct exchange *x)
+{
+	return !strcmp(exchange_request(x)->method, "PURGE");
+}
+
+static bool admin_is_admit(const struct exchange *x)
+{
+	return !admin_is_purge(x) && admit_is_meant(x);
+}
+
+static bool admin_is_feed(const struct exchange *x)
+{
+	return !admin_is_purge(x) && feed_api_is_meant(x);
+}
+
 static void admin_on_request(void *arg, struct exchange *x)
 {
 	const struct server_request *r = exchange_request(x);
 	const struct admin *admin = arg;
 	struct node_status s;
 
-	if (!strcmp(r->method, "PURGE")) {
+	if (admin_is_purge(x)) {
 		purge_serve(admin->purger, x);
 		return;
 	}
 	if (admit_is_meant(x)) {
 		admit_serve(admin->admit, x);
+		return;
+	}
+	if (feed_api_is_meant(x)) {
+		feed_api_serve(admin->sidecar, x);
 		return;
 	}
 	if (strcmp(r->method, "GET") && strcmp(r->method, "HEAD")) {
@@ -106,18 +165,17 @@ static void admin_on_request(void *arg, struct exchange *x)
 	exchange_reply_error(x, 404, NULL);
 }
 
-/* What an exchange's data are follows from its request: a purge, or a batch. */
-static bool admin_is_admit(const struct exchange *x)
+/* Whether its body is one of lines. */
+static bool admin_is_posted(const struct exchange *x)
 {
-	return strcmp(exchange_request(x)->method, "PURGE") != 0 &&
-	       admit_is_meant(x);
+	return admin_is_admit(x) || admin_is_feed(x);
 }
 
 static size_t admin_on_body(void *arg, struct exchange *x, const void *data,
 			    size_t len)
 {
 	(void)arg;
-	return admin_is_admit(x) ? admit_body(x, data, len) : len;
+	return admin_is_posted(x) ? posted_add(x, data, len) : len;
 }
 
 static void admin_on_body_end(void *arg, struct exchange *x)
@@ -126,14 +184,16 @@ static void admin_on_body_end(void *arg, struct exchange *x)
 
 	if (admin_is_admit(x))
 		admit_body_end(admin->admit, x);
+	else if (admin_is_feed(x))
+		feed_api_body_end(admin->sidecar, x);
 }
 
 static void admin_on_done(void *arg, struct exchange *x, enum exchange_end end)
 {
 	(void)arg;
 	(void)end;
-	if (admin_is_admit(x))
-		admit_leave(x);
+	if (admin_is_posted(x))
+		posted_leave(x);
 	else
 		purge_leave(x);
 }

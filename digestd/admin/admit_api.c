@@ -1,7 +1,6 @@
 /*
- * Questions and answers. A body is collected whole and read line by line: all
- * its lines are read before the first one counts, so that a body that is
- * refused has changed nothing.
+ * Questions and answers. All lines of a body are read before the first one
+ * counts.
  */
 #include "digestd/admin/admit_api.h"
 
@@ -12,24 +11,16 @@
 #include <string.h>
 
 #include "codec/key.h"
+#include "digestd/admin/posted.h"
 #include "digestd/cache/admitter.h"
 #include "digestd/admission/admission_tell.h"
 #include "digestd/admission/admit_request.h"
-#include "digestd/http/fields.h"
 #include "digestd/os/loop.h"
 #include "digestd/server/server.h"
 
 static const char path[] = "/v1/admit";
-static const char too_large[] = "more than 1 MiB\n";
 
 enum { ADMIT_WORD_BYTES = 5 }; /* of an answer at most, with its line's end */
-
-/* A body on its way. */
-struct batch {
-	size_t len;
-	bool too_long; /* the rest is thrown away: who sends can hear of it */
-	char text[ADMIT_BODY_BYTES];
-};
 
 bool admit_is_meant(const struct exchange *x)
 {
@@ -43,16 +34,7 @@ bool admit_is_meant(const struct exchange *x)
 static void admit_api_reply(struct exchange *x, unsigned status,
 			    const char *text, size_t len)
 {
-	struct fields f;
-
-	fields_init(&f);
-	if (fields_add(&f, "Content-Type", "text/plain") ||
-	    fields_add(&f, "Cache-Control", "no-store") ||
-	    (status == 405 && fields_add(&f, "Allow", "GET, POST")))
-		exchange_abort(x);
-	else
-		exchange_reply_copy(x, status, &f, text, len);
-	fields_free(&f);
+	posted_reply(x, status, "GET, POST", text, len);
 }
 
 static void admit_api_refuse(struct exchange *x, unsigned status,
@@ -99,25 +81,16 @@ static void admit_api_serve_get(struct admit_api *api, struct exchange *x)
 static void admit_api_serve_post(struct exchange *x)
 {
 	const struct server_request *r = exchange_request(x);
-	struct batch *b;
 
 	if (r->target_len > sizeof(path) - 1) {
 		admit_api_refuse(x, 400, "a query, with POST\n");
 		return;
 	}
-	if (r->body_len > ADMIT_BODY_BYTES) {
-		admit_api_refuse(x, 413, too_large);
+	if (r->body_len > POSTED_BYTES) {
+		admit_api_refuse(x, 413, posted_too_long);
 		return;
 	}
-	b = malloc(sizeof(*b));
-	if (!b) {
-		exchange_reply_error(x, 503, NULL);
-		return;
-	}
-	b->len = 0;
-	b->too_long = false;
-	exchange_set_data(x, b);
-	if (!r->has_body)
+	if (posted_begin(x) && !r->has_body)
 		admit_api_reply(x, 200, "", 0);
 }
 
@@ -135,51 +108,30 @@ void admit_serve(struct admit_api *api, struct exchange *x)
 		admit_api_refuse(x, 405, "");
 }
 
-size_t admit_body(struct exchange *x, const void *data, size_t len)
+/* The next line, without its end; false: no more. */
+static bool admit_api_next_line(const struct posted *b,
+				struct posted_walk *walk)
 {
-	struct batch *b = exchange_data(x);
-
-	assert(!b || b->len <= sizeof(b->text));
-	if (!b)
-		return len;
-	b->too_long |= len > sizeof(b->text) - b->len;
-	if (b->too_long)
-		return len;
-	memcpy(b->text + b->len, data, len);
-	b->len += len;
-	return len;
-}
-
-/* The next line, without its end; null: no more. */
-static const char *admit_api_next_line(const struct batch *b, size_t *at,
-				       size_t *len)
-{
-	const char *line = b->text + *at;
-	size_t left = b->len - *at;
-	const char *end = memchr(line, '\n', left);
-
-	if (!left)
-		return NULL;
-	*len = end ? (size_t)(end - line) : left;
-	*at += *len + (end != NULL);
-	if (*len && line[*len - 1] == '\r')
-		--*len;
-	return line;
+	if (!posted_next(b, walk))
+		return false;
+	if (walk->len && walk->text[walk->len - 1] == '\r')
+		walk->len--;
+	return true;
 }
 
 /* The number of lines; refuses a body with a line that is wrong, and returns
  * -1. */
-static int admit_api_check_lines(struct exchange *x, const struct batch *b)
+static int admit_api_check_lines(struct exchange *x, const struct posted *b)
 {
+	struct posted_walk walk = { .at = 0 };
 	struct admit_question q;
-	size_t at = 0, len;
-	const char *line;
 	char why[64];
 	int n = 0;
 
-	while ((line = admit_api_next_line(b, &at, &len))) {
+	while (admit_api_next_line(b, &walk)) {
 		int err = ++n > ADMIT_LINES ? -E2BIG :
-					      admit_read_line(line, len, &q);
+					      admit_read_line(walk.text,
+							      walk.len, &q);
 
 		if (!err)
 			continue;
@@ -195,10 +147,10 @@ static int admit_api_check_lines(struct exchange *x, const struct batch *b)
 
 void admit_body_end(struct admit_api *api, struct exchange *x)
 {
-	struct batch *b = exchange_data(x);
-	size_t at = 0, used = 0, len;
+	const struct posted *b = exchange_data(x);
+	struct posted_walk walk = { .at = 0 };
 	struct admit_question q;
-	const char *line;
+	size_t used = 0;
 	char *words;
 	int n;
 
@@ -206,7 +158,7 @@ void admit_body_end(struct admit_api *api, struct exchange *x)
 	if (!b || exchange_answered(x))
 		return;
 	if (b->too_long) {
-		admit_api_refuse(x, 413, too_large);
+		admit_api_refuse(x, 413, posted_too_long);
 		return;
 	}
 	n = admit_api_check_lines(x, b);
@@ -217,18 +169,12 @@ void admit_body_end(struct admit_api *api, struct exchange *x)
 		exchange_reply_error(x, 503, NULL);
 		return;
 	}
-	while ((line = admit_api_next_line(b, &at, &len))) {
-		if (admit_read_line(line, len, &q))
+	while (admit_api_next_line(b, &walk)) {
+		if (admit_read_line(walk.text, walk.len, &q))
 			break; /* never: all were checked */
 		used += (size_t)sprintf(words + used, "%s\n",
 					admit_api_answer(api, x, &q));
 	}
 	admit_api_reply(x, 200, words, used);
 	free(words);
-}
-
-void admit_leave(struct exchange *x)
-{
-	free(exchange_data(x));
-	exchange_set_data(x, NULL);
 }

@@ -20,10 +20,9 @@ struct admit_api {
 /* Is the request for this resource? */
 bool admit_is_meant(const struct exchange *x);
 
-/* What a server's handler does, for such requests. */
+/* What a server's handler does, for such requests, with posted_add() and
+ * posted_leave(). */
 void admit_serve(struct admit_api *api, struct exchange *x);
-size_t admit_body(struct exchange *x, const void *data, size_t len);
 void admit_body_end(struct admit_api *api, struct exchange *x);
-void admit_leave(struct exchange *x);
 
 #endif

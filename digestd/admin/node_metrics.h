@@ -23,11 +23,27 @@
 #define NODE_METRICS(M) \
 	M(gauge, "ready", "ready", s->ready, \
 	  "whether the node takes requests") \
+	M(gauge, NULL, "drained", s->drained, \
+	  "whether an operator has drained the node") \
 	M(gauge, "start_time_seconds", "started", (uint64_t)s->started_s, \
 	  "when the node was started, since 1970") \
 	M(gauge, NULL, "uptime_s", (uint64_t)s->uptime_s, \
 	  "time since the node was started") \
-	M(gauge, NULL, "threads", (uint64_t)s->threads, "worker threads")
+	M(gauge, "threads", "threads", (uint64_t)s->threads, \
+	  "worker threads, each with an event loop of its own")
+
+/* Of the configuration. */
+#define RELOAD_METRICS(M) \
+	M(gauge, "config_last_reload_successful", "last_reload_successful", \
+	  (bool)!s->reloads.last_failed, \
+	  "whether the last reading of the configuration found no errors") \
+	M(gauge, "config_last_reload_success_timestamp_seconds", \
+	  "last_reload_success", (uint64_t)s->reloads.last_done_s, \
+	  "when the configuration in effect was read, since 1970") \
+	M(gauge, NULL, "reloads", s->reloads.done, \
+	  "reloads that have taken effect") \
+	M(gauge, NULL, "failed_reloads", s->reloads.failed, \
+	  "reloads that were refused")
 
 #define STORE_METRICS(M) \
 	M(gauge, "store_keys", "keys", s->store.keys, "URIs in the store") \
@@ -123,6 +139,32 @@
 	M(gauge, NULL, "false_positive_rate", s->sharing.seen.fp, \
 	  "false positives that peers must expect of that digest")
 
+/* Of the digest for Squids; beside SQUID_DIGEST_COUNTERS. */
+#define SQUID_METRICS(M) \
+	M(gauge, "squid_digest_keys", "keys", s->squid.keys, \
+	  "URIs in the digest for Squids") \
+	M(gauge, "squid_digest_bytes", "bytes", s->squid.bytes, \
+	  "size of the digest for Squids; 0: there is none yet")
+
+/* Of the cache beside the node; beside HOLDINGS_COUNTERS. */
+#define SIDECAR_METRICS(M) \
+	M(gauge, "sidecar_keys", "keys", s->sidecar.holdings.keys, \
+	  "URIs that the cache beside this node holds") \
+	M(gauge, "sidecar_bytes", "memory_bytes", s->sidecar.holdings.bytes, \
+	  "memory for what the cache beside this node holds")
+
+/* Of an nginx there; beside NGINX_FOLDER_COUNTERS. */
+#define NGINX_METRICS(M) \
+	M(gauge, "nginx_follows", "follows", s->sidecar.nginx.follows, \
+	  "whether nginx's cache folder is there, and has been read") \
+	M(gauge, "nginx_files", "files", s->sidecar.nginx.files, \
+	  "files of nginx's cache folder that are known") \
+	M(gauge, "nginx_lag_ms", "lag_ms", s->sidecar.nginx.lag_ms, \
+	  "longest time from a file's change to its being known, of a minute") \
+	M(gauge, "nginx_last_drift", "last_drift", \
+	  s->sidecar.nginx.last_drift, \
+	  "what the last regular reading of the folder had to mend")
+
 /* Of what the node holds; beside DIGEST_API_COUNTERS. */
 #define DIGEST_METRICS(M) \
 	M(gauge, "digest_generation", "generation", s->publisher.generation, \
@@ -152,6 +194,10 @@
 	  "false positives that peers must expect of the digest") \
 	M(gauge, "digest_array_bytes", "array_bytes", \
 	  s->publisher.array_bytes, "size of the digest before coding") \
+	M(gauge, "digest_list_width", "list_width", s->publisher.width, \
+	  "bits of a fingerprint in the list that is published; 0: an array is") \
+	M(gauge, "digest_list_bytes", "list_bytes", \
+	  s->publisher.list_bytes, "memory of the digest's list") \
 	M(gauge, "digest_full_bytes", "full_bytes", s->publisher.full_bytes, \
 	  "size of the full digest on the wire") \
 	M(gauge, "digest_delta_bytes", "delta_bytes", \

@@ -202,6 +202,42 @@ static json_t *status_json_seen(const struct node_status *s)
 	return o;
 }
 
+static json_t *status_json_squid(const struct node_status *s)
+{
+	json_t *o = json_object();
+
+	SQUID_METRICS(M)
+#define X(name, help) status_json_put(o, #name, s->squid.name);
+	SQUID_DIGEST_COUNTERS(X)
+#undef X
+	return o;
+}
+
+static json_t *status_json_nginx(const struct node_status *s)
+{
+	json_t *o = json_object();
+
+	NGINX_METRICS(M)
+#define X(name, help) status_json_put(o, #name, s->sidecar.nginx.name);
+	NGINX_FOLDER_COUNTERS(X)
+#undef X
+	return o;
+}
+
+static json_t *status_json_sidecar(const struct node_status *s)
+{
+	json_t *o = json_object();
+
+	SIDECAR_METRICS(M)
+#define X(name, help) status_json_put(o, #name, s->sidecar.holdings.name);
+	HOLDINGS_COUNTERS(X)
+#undef X
+	json_object_set_new(o, "nginx", s->sidecar.has_nginx ?
+						status_json_nginx(s) :
+						json_null());
+	return o;
+}
+
 static json_t *status_json_digest(const struct node_status *s)
 {
 	json_t *o = json_object();
@@ -224,8 +260,12 @@ static json_t *status_json_peer_digest(const struct peer_follower_status *p,
 	status_json_put_text(o, "instance", instance);
 	status_json_put(o, "generation", p->digest->generation);
 	status_json_put(o, "keys", p->digest->nkeys);
+	status_json_put_text(o, "form", peer_digest_is_list(p->digest)
+						? "list"
+						: "array");
 	status_json_put(o, "bits", p->digest->bloom.nbits);
 	status_json_put(o, "hash_functions", p->digest->bloom.nhash);
+	status_json_put_real(o, "fill", p->digest->fill);
 	status_json_put_real(o, "false_positive_rate", p->digest->fp);
 	status_json_put_real(o, "age_s",
 			     (double)(now_ms - p->confirmed_ms) / 1e3);
@@ -248,6 +288,7 @@ static json_t *status_json_peer(const struct peer_follower_status *p,
 	status_json_put_flag(o, "usable", p->usable);
 	status_json_put_text(o, "health", status_json_health(p));
 	status_json_put_flag(o, "suspect", p->suspect);
+	status_json_put_flag(o, "held", p->held);
 	status_json_put_flag(o, "drains", p->says.drains);
 	json_object_set_new(o, "leases", p->says.leases_said ?
 						 json_boolean(p->says.leases) :
@@ -276,11 +317,194 @@ static json_t *status_json_peers(const struct node_status *s)
 	return list;
 }
 
-char *node_status_json(const struct node_status *s)
+/* What is added to. */
+struct status_json_troubles {
+	json_t *list;
+	int64_t now_ms;
+};
+
+static void status_json_trouble(void *arg, const struct trouble_count *count)
+{
+	const struct status_json_troubles *to = arg;
+	json_t *o;
+
+	if (!count->n)
+		return;
+	o = json_object();
+	status_json_put_text(o, "of", count->kind ? count->kind : "part");
+	status_json_put_text(o, "name", count->name);
+	status_json_put_text(o, "cause", trouble_label(count->trouble));
+	status_json_put_text(o, "what", trouble_text(count->trouble));
+	status_json_put_text(o, "do", trouble_remedy(count->trouble));
+	status_json_put(o, "count", count->n);
+	status_json_put_real(o, "ago_s",
+			     (double)(to->now_ms - count->last_ms) / 1e3);
+	json_array_append_new(to->list, o);
+}
+
+static json_t *status_json_troubles(const struct node_status *s)
+{
+	struct status_json_troubles to = { json_array(), s->now_ms };
+
+	troubles_each(s->troubles, status_json_trouble, &to);
+	return to.list;
+}
+
+/* Of times: how many, their sum, and how many up to each of the bounds, above
+ * the one before; the last one above all. */
+static json_t *status_json_histogram(const struct histogram *h)
+{
+	json_t *o = json_object(), *cells = json_array();
+
+	status_json_put(o, "count", histogram_count(h));
+	status_json_put_real(o, "sum_s", (double)h->sum_us / 1e6);
+	for (int i = 0; i < HISTOGRAM_CELLS; i++)
+		json_array_append_new(cells,
+				      json_integer((json_int_t)h->cells[i]));
+	json_object_set_new(o, "cells", cells);
+	return o;
+}
+
+static json_t *status_json_bounds(void)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; i < HISTOGRAM_BOUND_COUNT; i++)
+		json_array_append_new(
+			list, json_real((double)histogram_bounds_us[i] / 1e6));
+	return list;
+}
+
+/* By where replies are from. */
+static json_t *status_json_sources(const struct node_status *s)
+{
+	static const char *const names[] = {
+#define X(name, what) #name,
+		ACCESS_SOURCES(X)
+#undef X
+	};
+	json_t *o = json_object();
+
+	for (int i = 0; i < FIGURES_SOURCES; i++) {
+		json_t *of = json_object();
+
+		json_object_set_new(
+			of, "duration",
+			status_json_histogram(&s->figures.duration[i]));
+		json_object_set_new(
+			of, "first_byte",
+			status_json_histogram(&s->figures.first_byte[i]));
+		json_object_set_new(o, names[i], of);
+	}
+	return o;
+}
+
+static json_t *status_json_responses(const struct node_status *s)
+{
+	static const char *const classes[FIGURES_CLASSES] = {
+		"none", "1xx", "2xx", "3xx", "4xx", "5xx",
+	};
+	json_t *o = json_object();
+
+	for (int i = 0; i < FIGURES_CLASSES; i++)
+		status_json_put(o, classes[i], s->figures.responses[i]);
+	return o;
+}
+
+static json_t *status_json_not_stored(const struct node_status *s)
+{
+	json_t *o = json_object();
+
+	for (int i = 1; i < NOT_STORED_COUNT; i++)
+		status_json_put(o, not_stored_label((enum not_stored)i),
+				s->figures.not_stored[i]);
+	return o;
+}
+
+static json_t *status_json_upstream(const char *kind, const char *name,
+				    const struct upstream_figures *u)
+{
+	json_t *o = json_object();
+
+	status_json_put_text(o, "kind", kind);
+	status_json_put_text(o, "name", name);
+	status_json_put(o, "received_bytes", u->bytes);
+	json_object_set_new(o, "duration", status_json_histogram(&u->duration));
+	return o;
+}
+
+/* The upstream that an origin is; it is added if it was not asked yet. */
+static json_t *status_json_origin(json_t *upstreams, const char *label)
+{
+	const struct upstream_figures none = { 0 };
+	const char *kind = upstream_kind_name(UPSTREAM_origin);
+	json_t *u;
+	size_t i;
+
+	json_array_foreach(upstreams, i, u) {
+		if (!strcmp(json_string_value(json_object_get(u, "kind")),
+			    kind) &&
+		    !strcmp(json_string_value(json_object_get(u, "name")),
+			    label))
+			return u;
+	}
+	u = status_json_upstream(kind, label, &none);
+	json_array_append_new(upstreams, u);
+	return u;
+}
+
+static void status_json_add_origin(void *arg, const struct origin_status *s)
+{
+	json_t *u = status_json_origin(arg, s->label), *o = json_object();
+	json_t *groups = json_object_get(u, "groups");
+
+	if (!groups) {
+		groups = json_array();
+		json_object_set_new(u, "groups", groups);
+	}
+	status_json_put_text(o, "urls", s->group);
+	status_json_put_text(o, "state", origin_state_text(s->state));
+	status_json_put_text(o, "cause", trouble_label(s->cause));
+	status_json_put(o, "outstanding", s->outstanding);
+	status_json_put_real(o, "answer_ms", s->answer_ms);
+	json_array_append_new(groups, o);
+}
+
+static json_t *status_json_upstreams(const struct node_status *s)
+{
+	json_t *list = json_array();
+
+	for (int k = 0; k < UPSTREAM_KIND_COUNT && s->names; k++) {
+		for (unsigned i = 0; i < UPSTREAMS; i++) {
+			const struct upstream_figures *u =
+				&s->figures.upstreams[k][i];
+			enum upstream_kind kind = (enum upstream_kind)k;
+			const char *name = upstream_names_at(s->names, kind, i);
+
+			if (!name || !histogram_count(&u->duration))
+				continue;
+			json_array_append_new(
+				list, status_json_upstream(
+					      upstream_kind_name(kind), name,
+					      u));
+		}
+	}
+	origins_status(s->origins, s->now_ms, status_json_add_origin, list);
+	return list;
+}
+
+static json_t *status_json_reloads(const struct node_status *s)
+{
+	json_t *o = json_object();
+
+	RELOAD_METRICS(M)
+	return o;
+}
+
+json_t *node_status_object(const struct node_status *s)
 {
 	json_t *o = json_object();
 	char instance[17];
-	char *text;
 
 	assert(s->node);
 	assert(s->ncertificates <= NODE_CERTIFICATES_MAX);
@@ -290,6 +514,12 @@ char *node_status_json(const struct node_status *s)
 	status_json_put_text(o, "instance", instance);
 	NODE_METRICS(M)
 	json_object_set_new(o, "counters", status_json_counters(s));
+	json_object_set_new(o, "configuration", status_json_reloads(s));
+	json_object_set_new(o, "bounds_s", status_json_bounds());
+	json_object_set_new(o, "sources", status_json_sources(s));
+	json_object_set_new(o, "responses", status_json_responses(s));
+	json_object_set_new(o, "not_stored", status_json_not_stored(s));
+	json_object_set_new(o, "upstreams", status_json_upstreams(s));
 	json_object_set_new(o, "refusals", status_json_refusals(s));
 	json_object_set_new(o, "access_log", status_json_access_log(s));
 	json_object_set_new(o, "certificates", status_json_certificates(s));
@@ -304,11 +534,24 @@ char *node_status_json(const struct node_status *s)
 			    s->shares ? status_json_seen(s) : json_null());
 	json_object_set_new(o, "digest",
 			    s->publishes ? status_json_digest(s) : json_null());
+	json_object_set_new(o, "squid", s->has_squid ? status_json_squid(s) :
+						       json_null());
+	json_object_set_new(o, "sidecar", s->has_sidecar ?
+						  status_json_sidecar(s) :
+						  json_null());
 	json_object_set_new(o, "members", s->has_members
 						  ? status_json_members(s)
 						  : json_null());
 	json_object_set_new(o, "peers", status_json_peers(s));
-	text = json_dumps(o, JSON_INDENT(2));
+	json_object_set_new(o, "troubles", status_json_troubles(s));
+	return o;
+}
+
+char *node_status_json(const struct node_status *s)
+{
+	json_t *o = node_status_object(s);
+	char *text = json_dumps(o, JSON_INDENT(2));
+
 	json_decref(o);
 	return text;
 }

@@ -104,6 +104,7 @@ static void serve(struct exchange *x, const char *body)
 #define TEXT "text/plain"
 #define METRICS "text/plain; version=0.0.4; charset=utf-8"
 #define JSON "application/json"
+#define HTML "text/html; charset=utf-8"
 
 static const struct {
 	const char *method, *target, *body;
@@ -116,7 +117,7 @@ static const struct {
 	{ "GET", "/readyz", "", true, 200, TEXT, "ready\n" },
 	{ "GET", "/readyz", "", false, 503, TEXT, "not ready\n" },
 	{ "GET", "/metrics", "", true, 200, METRICS,
-	  "# HELP digestd_ready " },
+	  "# HELP digestd_build_info " },
 	{ "HEAD", "/metrics", "", true, 200, METRICS, "# HELP " },
 	{ "GET", "/status.json", "", true, 200, JSON,
 	  "{\n  \"node\": \"a\"," },
@@ -126,7 +127,10 @@ static const struct {
 	{ "PURGE", "/v1/admit", "", true, 200, NULL, "purged" },
 	{ "PURGE", "http://a/", "a body", true, 200, NULL, "purged" },
 	{ "PURGE", "/metrics", "", true, 200, NULL, "purged" },
-	{ "GET", "/", "", true, 404, NULL, NULL },
+	{ "GET", "/", "", true, 200, HTML, "<!DOCTYPE html>\n" },
+	{ "HEAD", "/status", "", true, 200, HTML, "<!DOCTYPE html>\n" },
+	{ "POST", "/", "", true, 405, NULL, NULL },
+	{ "GET", "/status/", "", true, 404, NULL, NULL },
 	{ "GET", "/metrics?", "", true, 404, NULL, NULL },
 	{ "GET", "/Metrics", "", true, 404, NULL, NULL },
 	{ "GET", "/metric", "", true, 404, NULL, NULL },

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "digestd/admin/admit_api.h"
+#include "digestd/admin/posted.h"
 #include "digestd/admission/admit_request.h"
 #include "digestd/cache/admitter.h"
 #include "digestd/os/loop.h"
@@ -58,11 +59,11 @@ static void serve(struct exchange *x, const char *body, size_t len,
 	for (size_t at = 0; at < len && !x->answers; at += piece) {
 		size_t n = len - at < piece ? len - at : piece;
 
-		assert_int_equal(admit_body(x, body + at, n), n);
+		assert_int_equal(posted_add(x, body + at, n), n);
 	}
 	if (x->request.has_body)
 		admit_body_end(&api, x);
-	admit_leave(x);
+	posted_leave(x);
 	assert_null(x->data);
 	assert_int_equal(x->answers, 1);
 }
@@ -209,8 +210,8 @@ static void test_limits(void **state)
 	check_large(ADMIT_LINES, 0, 200, NULL);
 	check_large(ADMIT_LINES + 1, 0, 413, "line 10001: too many\n");
 	/* longer than is allowed: by its length, or as it comes */
-	check_large(10, ADMIT_BODY_BYTES + 1, 413, "more than 1 MiB\n");
-	check_large(ADMIT_BODY_BYTES / 10 + 1, -1, 413, "more than 1 MiB\n");
+	check_large(10, POSTED_BYTES + 1, 413, "more than 1 MiB\n");
+	check_large(POSTED_BYTES / 10 + 1, -1, 413, "more than 1 MiB\n");
 	memset(uri + strlen(uri), 'a', sizeof(uri) - 1 - strlen(uri));
 	uri[sizeof(uri) - 1] = '\0';
 	check("POST", "/v1/admit", uri, 1000, 413, "line 2: URI too long\n");
@@ -226,8 +227,8 @@ static void test_leaving(void **state)
 	x.request.has_body = true;
 	x.request.body_len = -1;
 	admit_serve(&api, &x);
-	assert_int_equal(admit_body(&x, A, strlen(A)), strlen(A));
-	admit_leave(&x);
+	assert_int_equal(posted_add(&x, A, strlen(A)), strlen(A));
+	posted_leave(&x);
 	assert_null(x.data);
 	assert_int_equal(x.answers, 0);
 	exchange_fake_free(&x);

@@ -3,6 +3,8 @@
  * counter is in it and in the JSON, with its value, and what a node has not
  * (disk, shared memory, peers) is not told of.
  */
+#include "config.h"
+
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -34,6 +36,7 @@ static struct peer_digest digest = {
 	.instance = 0xabc,
 	.generation = 17,
 	.nkeys = 99,
+	.fill = .5,
 	.fp = .25,
 };
 static struct peer_follower nobody;
@@ -83,6 +86,15 @@ static struct node_status numbered(void)
 			       .delta_bytes = 63, .array_bytes = 128,
 			       .encode_ms = 1.5 },
 		.follow = &peers,
+		.reloads = { .done = 82, .failed = 83, .last_failed = true,
+			     .last_done_s = 81 },
+		.figures = {
+			.responses = { [2] = 84 },
+			.not_stored = { [NOT_STORED_NO_STORE] = 85 },
+			.duration = { { .cells = { 2, 0, 3,
+						   [HISTOGRAM_CELLS - 1] = 1 },
+					.sum_us = 12000001 } },
+		},
 	};
 	uint64_t n = 1000;
 
@@ -203,6 +215,9 @@ static void test_counters_are_in_both(void **state)
 	free(text);
 }
 
+#define BUCKET \
+	"digestd_request_duration_seconds_bucket{source=\"memory\",le="
+
 static const char *const gauges[] = {
 	"digestd_start_time_seconds 1000000",
 	"digestd_ready 1",
@@ -245,9 +260,26 @@ static const char *const gauges[] = {
 	"digestd_peer_usable{peer=\"c\"} 0",
 	"digestd_peer_digest_generation{peer=\"b\"} 17",
 	"digestd_peer_digest_generation{peer=\"c\"} 0",
-	"digestd_peer_digest_age_seconds{peer=\"b\"} 2.500",
-	"digestd_peer_round_trip_seconds{peer=\"b\"} 0.002500",
-	"digestd_peer_round_trip_seconds{peer=\"c\"} 0.000000",
+	"digestd_peer_digest_age_seconds{peer=\"b\"} 2.5",
+	"digestd_peer_digest_fill_ratio{peer=\"b\"} 0.5",
+	"digestd_peer_digest_false_positive_ratio{peer=\"b\"} 0.25",
+	"digestd_peer_round_trip_seconds{peer=\"b\"} 0.0025",
+	"digestd_peer_round_trip_seconds{peer=\"c\"} 0",
+	"digestd_threads 2",
+	"digestd_build_info{version=\"" PACKAGE_VERSION "\"} 1",
+	"digestd_config_last_reload_successful 0",
+	"digestd_config_last_reload_success_timestamp_seconds 81",
+	"digestd_config_reloads_total{result=\"success\"} 82",
+	"digestd_config_reloads_total{result=\"failure\"} 83",
+	"digestd_responses_total{class=\"2xx\"} 84",
+	"digestd_not_stored_total{reason=\"no-store\"} 85",
+	BUCKET "\"0.0001\"} 2",
+	BUCKET "\"0.00025\"} 2",
+	BUCKET "\"0.0005\"} 5",
+	BUCKET "\"10\"} 5",
+	BUCKET "\"+Inf\"} 6",
+	"digestd_request_duration_seconds_sum{source=\"memory\"} 12.000001",
+	"digestd_request_duration_seconds_count{source=\"memory\"} 6",
 };
 
 static void test_gauges(void **state)
@@ -320,7 +352,8 @@ static void check_well_formed(char *text)
 			continue;
 		}
 		if (!*name || strncmp(line, name, len) != 0 ||
-		    (line[len] != ' ' && line[len] != '{'))
+		    (line[len] != ' ' && line[len] != '{' &&
+		     (strcmp(type, "histogram") != 0 || line[len] != '_')))
 			fail_msg("\"%s\" after the head of %s", line, name);
 		assert_non_null(strchr("0123456789", line[strlen(line) - 1]));
 	}
