@@ -9,11 +9,14 @@
 
 #include "digestd/admin/node_status.h"
 #include "digestd/config/configuration.h"
+#include "digestd/http/enum_names.h"
 #include "digestd/mesh/serving_lease.h"
+#include "digestd/node/site.h"
 
 enum {
 	BREAKER_MIN_MS = 1000, /* a peer that failed is tried again after it */
 	BREAKER_MAX_MS = 60000, /* a dead peer costs < 1500 tries a day */
+	ORIGIN_OUT_MAX_MS = 30000, /* tries cost an origin nothing */
 	SMALL_OBJECT_BYTES = 4096,
 	DISK_OBJECT_BYTES = 16384, /* small too, where room is large */
 	PEER_CONNECT_MS = 1500, /* for a digest; a lost SYN comes after 1 s */
@@ -60,6 +63,25 @@ static struct tokens part_settings_tokens(const struct config *c)
 	return tokens;
 }
 
+bool part_settings_control(const struct config *c,
+			   char path[PART_SETTINGS_CONTROL_BYTES])
+{
+	const char *folder = getenv("RUNTIME_DIRECTORY");
+	int len;
+
+	if (c->control)
+		len = snprintf(path, PART_SETTINGS_CONTROL_BYTES, "%s",
+			       c->control);
+	else if (folder && *folder) /* the first of several */
+		len = snprintf(path, PART_SETTINGS_CONTROL_BYTES,
+			       "%.*s/control", (int)strcspn(folder, ":"),
+			       folder);
+	else
+		return false;
+	/* one that is too long does not become another one */
+	return len < PART_SETTINGS_CONTROL_BYTES && strcmp(path, "none") != 0;
+}
+
 void part_settings_token(const struct config *c, char out[TOKEN_BYTES])
 {
 	if (c->nkeys)
@@ -74,7 +96,8 @@ void part_settings_hash_name(const struct config *c, char out[TOKEN_BYTES])
 static int part_settings_copy_origins(const struct config *c,
 				      struct worker_settings *out)
 {
-	struct worker_origin *origins = calloc(c->norigins ? c->norigins : 1,
+	size_t nsites = c->sites ? c->sites->n : 0;
+	struct worker_origin *origins = calloc(c->norigins + nsites + 1,
 					       sizeof(*origins));
 
 	if (!origins)
@@ -82,14 +105,27 @@ static int part_settings_copy_origins(const struct config *c,
 	for (size_t i = 0; i < c->norigins; i++) {
 		const struct upstream *o = &c->origins[i];
 
-		origins[i] = (struct worker_origin){ o->name, o->url,
-						     out->set_cookie };
+		origins[i] = (struct worker_origin){
+			.host = o->name,
+			.url = o->url,
+			.set_cookie = out->set_cookie,
+		};
 		if (o->set_cookie)
 			(void)setcookie_read(o->set_cookie,
 					     &origins[i].set_cookie);
 	}
-	out->origins = origins;
 	out->norigins = c->norigins;
+	for (size_t i = 0; i < nsites; i++) {
+		const struct site *s = &c->sites->at[i];
+
+		if (s->origin) /* all names of the site lead to its first */
+			origins[out->norigins++] = (struct worker_origin){
+				.host = s->names[0],
+				.url = s->origin,
+				.set_cookie = out->set_cookie,
+			};
+	}
+	out->origins = origins;
 	return 0;
 }
 
@@ -111,13 +147,17 @@ int part_settings_of_workers(const struct config *c,
 	(void)setcookie_read(c->set_cookie, &out->set_cookie);
 	(void)admission_tell_read(c->admission_tell, &out->tell);
 	(void)address_prefixes_read(c->trusted_proxies, &out->trusted);
+	(void)address_prefixes_read(c->squid_peers, &out->squids);
 	out->told = FORWARDED_FOR;
 	out->told_forward = FORWARDED_NOTHING;
 	if (c->forwarded && forwarded_read(c->forwarded, &out->told))
 		out->told_forward = out->told;
+	if (c->sidecar) /* whatever a reload has said */
+		out->slice_bytes = 0;
 	part_settings_hash_secret(c, out->hash_secret);
 	out->tokens = part_settings_tokens(c);
 	out->leases = part_settings_has_leases(c);
+	out->sites = c->sites;
 	return part_settings_copy_origins(c, out);
 }
 
@@ -150,6 +190,28 @@ void part_settings_hash_secret(const struct config *c, uint8_t secret[16])
 	scd_derive(c->hash_key, "hash", secret);
 }
 
+struct origin_policy part_settings_of_origins(const struct config *c)
+{
+	return (struct origin_policy){
+		.failures = (unsigned)c->origin_failures,
+		.out_min_ms = BREAKER_MIN_MS,
+		.out_max_ms = ORIGIN_OUT_MAX_MS,
+		.slow_start_ms = c->origin_slow_start_ms,
+	};
+}
+
+struct origin_watch_settings
+part_settings_of_watching(const struct config *c)
+{
+	return (struct origin_watch_settings){
+		.lookup_ms = c->origin_lookup_ms,
+		.check_path = c->origin_check,
+		.check_ms = c->origin_check_ms,
+		.check_status = (unsigned)c->origin_check_status,
+		.tls = c->tls_origin,
+	};
+}
+
 void part_settings_free(struct worker_settings *s)
 {
 	free((void *)s->origins);
@@ -163,32 +225,22 @@ static uint64_t part_settings_filter_bytes(const struct catalog_stats *c)
 	return c->nbits + c->next_nbits;
 }
 
-/* What is held of a peer: the digest, the next one, and its part of the index.
- */
-static uint64_t part_settings_peer_bytes(const struct peer_follower *follow,
-					 size_t i)
-{
-	enum { HELD = 3 };
-	struct peer_follower_status p;
-
-	peer_follower_status(follow, i, &p);
-	return p.digest ? HELD * p.digest->bloom.nbits / 8 : 0;
-}
-
 /* What digests and tables take, ours and those of peers. */
 static uint64_t part_settings_table_bytes(const struct node_status *now)
 {
 	enum { DISK_OBJECT = 160 };
-	size_t npeers = now->follow ? peer_follower_count(now->follow) : 0;
 	uint64_t sum = part_settings_filter_bytes(&now->catalog) +
+		       now->publisher.list_bytes +
 		       now->admission.bytes;
 
+	if (now->has_sidecar)
+		sum += now->sidecar.holdings.bytes;
 	if (now->has_disk)
 		sum += now->disk_store.entries * DISK_OBJECT;
 	if (now->shares)
 		sum += part_settings_filter_bytes(&now->sharing.seen);
-	for (size_t i = 0; i < npeers; i++)
-		sum += part_settings_peer_bytes(now->follow, i);
+	if (now->follow)
+		sum += peer_follower_memory(now->follow);
 	return sum;
 }
 
@@ -229,18 +281,41 @@ static uint64_t part_settings_objects_of(const struct config *c)
 		       (uint64_t)c->cache_size / SMALL_OBJECT_BYTES;
 }
 
-/*
- * Of m bits an object and k functions a digest has (1 - e^(-k/m))^k false
- * positives. Each of the peers' may have its part of cluster_fp, so that a
- * lookup in all of them is as often wrong however many there are.
- */
+/* Each of the peers' digests may have its part of cluster_fp, so that a lookup
+ * in all of them is as often wrong however many there are. */
+static double part_settings_digest_fp(const struct config *c)
+{
+	return cluster_fp / (double)(c->npeers ? c->npeers : 1);
+}
+
+/* Of m bits an object and k functions a digest has (1 - e^(-k/m))^k false
+ * positives. */
 static uint64_t part_settings_bits_per_object(const struct config *c)
 {
-	const double fp = cluster_fp / (double)(c->npeers ? c->npeers : 1);
-
 	if (c->bits_per_object)
 		return (uint64_t)c->bits_per_object;
-	return resize_bits_per_key(fp, (unsigned)c->hash_functions);
+	return resize_bits_per_key(part_settings_digest_fp(c),
+				   (unsigned)c->hash_functions);
+}
+
+bool part_settings_has_lists(const struct config *c)
+{
+	switch (enum_names_find(digest_form_names, c->digest_form)) {
+	case DIGEST_FORM_LIST:
+		return true;
+	case DIGEST_FORM_AUTO:
+		return !c->bits_per_object;
+	default:
+		return false;
+	}
+}
+
+struct list_shape part_settings_of_list(const struct config *c)
+{
+	return (struct list_shape){
+		.fp = part_settings_digest_fp(c),
+		.expected = part_settings_objects_of(c),
+	};
 }
 
 uint64_t part_settings_first_bits(const struct config *c)
@@ -369,6 +444,31 @@ struct admitter_settings part_settings_of_admission(const struct config *c)
 		.write_cost = c->admission_write_cost,
 		.max_rate = (uint64_t)c->admission_max_rate,
 	};
+}
+
+struct sidecar_settings part_settings_of_sidecar(const struct config *c)
+{
+	struct sidecar_settings s = {
+		.holdings = {
+			.max_keys = (uint64_t)c->sidecar_objects,
+			.nbits = part_settings_first_bits(c),
+			.nhash = (unsigned)c->hash_functions,
+			.squid = c->squid_peers,
+			.lists = c->listen_peer && part_settings_has_lists(c),
+		},
+		.feed = c->sidecar_feed,
+		.nginx = {
+			.path = c->nginx_cache,
+			.max_files = (uint64_t)c->sidecar_objects,
+			.rescan_ms = c->nginx_rescan_ms,
+		},
+	};
+
+	part_settings_hash_secret(c, s.holdings.secret);
+	/* the configuration is checked: both are right */
+	(void)nginx_key_read(c->nginx_key, &s.nginx.key);
+	(void)nginx_key_read(c->nginx_url, &s.nginx.url);
+	return s;
 }
 
 struct publish_policy part_settings_of_publishing(const struct config *c)

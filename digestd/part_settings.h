@@ -6,13 +6,17 @@
 
 #include "digestd/cache/admitter.h"
 #include "digestd/mesh/catalog.h"
+#include "digestd/mesh/list_history.h"
 #include "digestd/mesh/resize.h"
 #include "digestd/peers/copier.h"
 #include "digestd/peers/peer_follower.h"
 #include "digestd/peers/placer.h"
 #include "digestd/peers/teller.h"
 #include "digestd/peers/sharing.h"
+#include "digestd/proxy/origin_group.h"
+#include "digestd/proxy/origin_watch.h"
 #include "digestd/proxy/worker.h"
+#include "digestd/sidecar/sidecar.h"
 
 struct config;
 struct node_status;
@@ -32,6 +36,11 @@ int part_settings_of_workers(const struct config *c,
 uint64_t part_settings_memory_limit(const struct config *c,
 				    const struct node_status *now);
 
+/* When origins are taken out, and how they are watched; its strings are the
+ * configuration's. */
+struct origin_policy part_settings_of_origins(const struct config *c);
+struct origin_watch_settings part_settings_of_watching(const struct config *c);
+
 void part_settings_free(struct worker_settings *s);
 
 /*
@@ -47,6 +56,12 @@ unsigned part_settings_admin_connections(uint64_t files);
 /* How objects are copied from peers, as they drain, or as this node starts. */
 struct copier_settings part_settings_of_copier(const struct config *c);
 
+/* Where its control socket is: as configured, or else in the folder that the
+ * service manager has made for it. False: there is to be none. */
+enum { PART_SETTINGS_CONTROL_BYTES = 4096 };
+bool part_settings_control(const struct config *c,
+			   char path[PART_SETTINGS_CONTROL_BYTES]);
+
 /* The token that it presents to peers; empty without a key, if it was. */
 void part_settings_token(const struct config *c, char out[TOKEN_BYTES]);
 
@@ -61,6 +76,11 @@ void part_settings_hash_name(const struct config *c, char out[TOKEN_BYTES]);
  * first: powers of two within filter_min and filter_max.
  */
 struct resize_policy part_settings_of_filter(const struct config *c);
+
+/* Whether the node's digest is published as a list, and what that is made for.
+ */
+bool part_settings_has_lists(const struct config *c);
+struct list_shape part_settings_of_list(const struct config *c);
 uint64_t part_settings_first_bits(const struct config *c);
 
 /* Into how many shards the cache goes: one for a single worker. */
@@ -92,6 +112,10 @@ part_settings_of_following(const struct config *c);
  */
 void part_settings_introduction(const struct config *c, unsigned port,
 				char text[PEER_INTRODUCTION_BYTES]);
+
+/* The cache beside this node, if there is one: borrows from the
+ * configuration. */
+struct sidecar_settings part_settings_of_sidecar(const struct config *c);
 
 /* Who is told of purges: borrows from the configuration; no fetcher yet. */
 struct teller_settings part_settings_of_telling(const struct config *c);

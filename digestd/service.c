@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -16,6 +17,7 @@
 #include "codec/error.h"
 #include "digestd/admin/admin.h"
 #include "digestd/admin/admit_api.h"
+#include "digestd/admin/control.h"
 #include "digestd/cache/admission_keeper.h"
 #include "digestd/cache/admitter.h"
 #include "digestd/cache/cache.h"
@@ -28,26 +30,29 @@
 #include "digestd/os/loop.h"
 #include "digestd/os/memory.h"
 #include "digestd/os/notify.h"
+#include "digestd/os/troubles.h"
+#include "digestd/os/upstream_names.h"
 #include "digestd/peers/digest_api.h"
 #include "digestd/peers/digest_request.h"
 #include "digestd/peers/peer_follower.h"
 #include "digestd/peers/lease_desk.h"
 #include "digestd/peers/renewer.h"
 #include "digestd/peers/serving_desk.h"
+#include "digestd/peers/squid_digest.h"
 #include "digestd/peers/placer.h"
 #include "digestd/peers/publisher.h"
 #include "digestd/proxy/collapse.h"
-#include "digestd/proxy/origin_faults.h"
+#include "digestd/proxy/unstored.h"
 #include "digestd/proxy/worker.h"
 #include "digestd/part_settings.h"
 #include "digestd/service_inside.h"
-#include "digestd/tls/tls.h"
+#include "digestd/sidecar/sidecar.h"
 
 enum {
 	TICK_MS = 100,
 	TICK_SHORT_MS = 20, /* while memory is short */
 	FOLLOW_MS = 1000,
-	REFUSED_LOG_MS = 60000,
+	REFUSED_LOG_MS = 10000,
 	ADMIN_TIMEOUT_MS = 10000,
 	ADMIN_HEADER_BYTES = 8192,
 };
@@ -59,79 +64,25 @@ struct outcome_message {
 	struct worker_outcome outcome;
 };
 
+/* Those that service_run() handles. */
+static void service_signals(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGHUP);
+	sigaddset(set, SIGUSR1);
+	sigaddset(set, SIGUSR2);
+}
+
 void service_block_signals(void)
 {
 	sigset_t set;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGUSR1);
+	service_signals(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* at a limit of files, as at a full disk */
-}
-
-static void service_count(const struct service *s, struct worker_counters *sum)
-{
-	*sum = (struct worker_counters){ 0 };
-	for (unsigned i = 0; i < s->nworkers; i++)
-		worker_count(s->workers[i], sum);
-}
-
-static void service_add_certificate(struct node_status *to, const char *use,
-				    const struct tls *tls)
-{
-	if (!tls)
-		return;
-	to->certificates[to->ncertificates++] =
-		(struct node_certificate){ use, tls_expires_s(tls) };
-}
-
-void service_status(void *arg, struct node_status *out)
-{
-	struct service *s = arg;
-
-	*out = (struct node_status){
-		.node = s->config->node,
-		.instance = s->instance,
-		.ready = s->ready && node_drain_is_serving(&s->drain),
-		.now_ms = loop_now_ms(s->loop),
-		.started_s = s->started_s,
-		.uptime_s = (loop_now_ms(s->loop) - s->started_ms) / 1000,
-		.threads = s->nworkers,
-		.publishes = s->publisher,
-		.follow = s->follow,
-		.faults = s->faults,
-	};
-	service_add_certificate(out, "data", s->config->tls_data);
-	service_add_certificate(out, "peer", s->config->tls_peer);
-	service_add_certificate(out, "admin", s->config->tls_admin);
-	if (s->admin)
-		out->tls_admin_failed = server_tls_failures(s->admin);
-	service_count(s, &out->counters);
-	access_log_count(s->access_log, &out->access_log);
-	teller_count(s->teller, &out->telling);
-	out->teller = s->teller;
-	out->serves = serving_desk_may_serve(s->serving);
-	cache_stats(s->cache, &out->store, &out->catalog);
-	out->has_disk = cache_disk_stats(s->cache, &out->disk_store,
-					 &out->disk);
-	admitter_stats(s->admitter, &out->admission);
-	out->shares = s->sharing;
-	if (s->sharing)
-		sharing_stats(s->sharing, &out->sharing);
-	offers_count(s->offers, &out->offers);
-	if (s->copier)
-		copier_count(s->copier, &out->copies);
-	out->has_members = s->members && s->config->members;
-	if (out->has_members)
-		members_count(s->members, &out->members);
-	if (!s->publisher)
-		return;
-	publisher_stats(s->publisher, &out->publisher);
-	digest_api_count(s->api, &out->digests);
 }
 
 bool service_holds(struct service *s, const struct scd_key *key)
@@ -161,6 +112,7 @@ static void service_on_outcome_here(void *arg)
 
 	if (s->follow) {
 		service_report_lookups(s);
+		service_note_outcome(s, &m->outcome);
 		peer_follower_outcome(
 			s->follow, m->outcome.peer, m->outcome.kind,
 			m->outcome.rtt_ms ? m->outcome.rtt_ms : -1.0,
@@ -236,7 +188,10 @@ static int service_start_cache(struct service *s)
 		.disk_bytes = (uint64_t)s->config->disk_size,
 		.disk_queue_bytes = (uint64_t)s->config->disk_queue,
 		.hash_secret = secret,
+		.lists = s->config->listen_peer &&
+			 part_settings_has_lists(s->config),
 		.tiers = part_settings_has_tiers(s->config),
+		.troubles = s->troubles,
 		.instance = s->instance,
 	};
 
@@ -308,10 +263,11 @@ static void service_limit_connections(const struct config *c,
 
 	settings->max_connections = part_settings_connections(c, files);
 	if (settings->max_connections < (unsigned)c->max_connections)
-		log_write(LOG_WARNING, "service", "max_connections = %lld does "
-			  "not fit the limit of %llu open files: %u are taken "
-			  "at each listener of each thread; raise the limit "
-			  "(ulimit -n, LimitNOFILE=)",
+		log_write(LOG_WARNING, "service", "max_connections = %lld "
+			  "needs more than the limit of %llu open files: each "
+			  "listener of each thread takes %u connections only; "
+			  "raise the limit (ulimit -n, LimitNOFILE=), or lower "
+			  "max_connections",
 			  (long long)c->max_connections,
 			  (unsigned long long)files,
 			  settings->max_connections);
@@ -329,23 +285,33 @@ static int service_start_workers(struct service *s)
 		.cache = s->cache,
 		.collapses = s->collapses,
 		.placer = s->placer,
-		.leases = s->leases,
+		.leases = s->sidecar ? NULL : s->leases,
 		.teller = s->teller,
-		.faults = s->faults,
+		.troubles = s->troubles,
+		.names = s->names,
 		.access_log = s->access_log,
+		.unstored = s->unstored,
 		.serving = s->serving,
+		.rechecks = &s->rechecks,
 	};
 	struct worker_settings settings;
+	unsigned n = service_workers(s);
 	int err = part_settings_of_workers(s->config, &settings);
 
 	if (!err)
+		err = service_find_origins(s, s->config, &settings);
+	if (!err)
+		err = service_watch_origins(s, s->config);
+	if (!err)
 		service_limit_connections(s->config, &settings);
-	s->workers = calloc((size_t)s->config->threads, sizeof(*s->workers));
-	s->emptied = calloc((size_t)s->config->threads, sizeof(*s->emptied));
+	s->workers = calloc(n, sizeof(*s->workers));
+	s->emptied = calloc(n, sizeof(*s->emptied));
 	if (!s->workers || !s->emptied)
 		err = -ENOMEM;
-	for (int64_t i = 0; i < s->config->threads && !err; i++) {
+	settings.given = &s->handover.given;
+	for (unsigned i = 0; i < n && !err; i++) {
 		settings.joins = i > 0;
+		settings.number = i;
 		err = worker_new(&settings, &hooks, &shared, &s->workers[i]);
 		if (!err)
 			s->nworkers++;
@@ -357,11 +323,14 @@ static int service_start_workers(struct service *s)
 static int service_start_publisher(struct service *s)
 {
 	struct publisher_settings settings = {
-		.source = publisher_of_cache(s->cache),
+		.source = service_holds_source(s),
 		.policy = {.publish = part_settings_of_publishing(s->config),
 			   .resize = part_settings_of_filter(s->config)},
 		.instance = s->instance,
 		.keep = (unsigned)s->config->keep_generations,
+		.lists = part_settings_has_lists(s->config),
+		.list = part_settings_of_list(s->config),
+		.array_ms = PUBLISHER_ARRAY_MS,
 	};
 
 	if (!s->config->listen_peer)
@@ -416,6 +385,8 @@ static int service_start_admin(struct service *s)
 {
 	struct server_settings settings = {
 		.listen = s->config->listen_admin,
+		.given = &s->handover.given,
+		.listener = "admin",
 		.max_connections =
 			part_settings_admin_connections(service_open_files()),
 		.max_header_bytes = ADMIN_HEADER_BYTES,
@@ -423,6 +394,7 @@ static int service_start_admin(struct service *s)
 		.idle_ms = ADMIN_TIMEOUT_MS,
 		.min_rate = (unsigned)s->config->client_min_rate,
 		.tls = s->config->tls_admin,
+		.troubles = s->troubles,
 	};
 	int err;
 
@@ -431,7 +403,8 @@ static int service_start_admin(struct service *s)
 	s->admit.admitter = s->admitter;
 	part_settings_hash_secret(s->config, s->admit.secret);
 	s->admin_source =
-		(struct admin){service_status, s, &s->purger, &s->admit};
+		(struct admin){service_status, s, &s->purger, &s->admit,
+			       s->sidecar};
 	err = server_new(s->loop, &settings, &admin_handler, &s->admin_source,
 			 &s->admin);
 	if (err)
@@ -475,6 +448,8 @@ static int service_start(struct service *s)
 	if (!err)
 		err = service_draw_instance(s);
 	if (!err)
+		err = service_take_disk(s);
+	if (!err)
 		err = service_start_admitter(s);
 	if (!err)
 		err = service_start_placer(s);
@@ -483,13 +458,21 @@ static int service_start(struct service *s)
 	if (!err)
 		err = collapses_new(&s->collapses);
 	if (!err)
-		err = origin_faults_new(&s->faults);
+		err = upstream_names_new(&s->names);
+	if (!err)
+		err = troubles_new(s->names, &s->troubles);
+	if (!err)
+		err = unstored_new(&s->unstored);
+	if (!err)
+		err = service_start_origins(s);
 	if (!err)
 		err = access_log_new(&s->access_log);
 	if (!err)
 		err = service_open_access_log(s, s->config);
 	if (!err)
 		err = service_start_cache(s);
+	if (!err)
+		err = service_start_sidecar(s);
 	if (!err)
 		err = digest_api_new(&s->api, s->config->wait_s,
 				     &digest_paths_held);
@@ -510,16 +493,24 @@ static int service_start(struct service *s)
 	if (!err)
 		err = service_start_admin(s);
 	if (!err)
+		err = service_check_given(s);
+	if (!err)
+		err = service_start_control(s);
+	if (!err)
 		err = service_start_publisher(s);
 	if (!err)
+		err = service_start_squid(s);
+	if (!err)
 		err = service_start_follow(s);
+	if (!err)
+		err = service_catch_up_purges(s);
 	if (!err)
 		err = service_start_threads(s);
 	return err;
 }
 
 int service_new(struct config *config, const char *config_path,
-		struct service **out)
+		const struct service_process *process, struct service **out)
 {
 	struct service *s = calloc(1, sizeof(*s));
 	int err = -ENOMEM;
@@ -531,6 +522,12 @@ int service_new(struct config *config, const char *config_path,
 	s->config = config;
 	s->config_path = config_path;
 	s->signals = -1;
+	s->handover.predecessor = s->handover.successor.channel = -1;
+	if (process) {
+		s->handover.argv = process->argv;
+		s->handover.given = process->given;
+		s->handover.predecessor = process->predecessor;
+	}
 	log_set_level(config->log_level);
 	err = fetch_global_init();
 	if (!err)
@@ -542,6 +539,7 @@ int service_new(struct config *config, const char *config_path,
 		return err;
 	}
 	s->started_s = loop_wall_s(s->loop);
+	s->reloads.last_done_s = s->started_s;
 	s->started_ms = loop_now_ms(s->loop);
 	s->started = true;
 	service_look_ready(s);
@@ -569,6 +567,7 @@ void service_free(struct service **out)
 		worker_stop(&s->workers[i]);
 	if (s->admin)
 		server_free(&s->admin);
+	control_free(&s->control);
 	purger_stop(&s->purger);
 	teller_stop(s->teller);
 	renewer_free(&s->renewer);
@@ -577,6 +576,8 @@ void service_free(struct service **out)
 	peer_follower_free(&s->follow);
 	members_free(&s->members);
 	publisher_free(&s->publisher);
+	squid_digest_free(&s->squid);
+	sidecar_free(&s->sidecar);
 	if (s->loop)
 		loop_turn(s->loop, 0); /* the workers' last messages */
 	copier_free(&s->copier);
@@ -586,10 +587,16 @@ void service_free(struct service **out)
 	if (s->fetcher)
 		fetcher_free(&s->fetcher);
 	digest_api_free(&s->api);
+	service_handover_free(s);
 	if (s->cache)
 		cache_free(&s->cache);
 	collapses_free(&s->collapses);
-	origin_faults_free(&s->faults);
+	origin_watch_free(&s->watcher);
+	origins_free(&s->origins);
+	troubles_free(&s->troubles);
+	upstream_names_free(&s->names);
+	unstored_free(&s->unstored);
+	free(s->asked);
 	access_log_free(&s->access_log);
 	placer_free(&s->placer);
 	lease_desk_free(&s->leases);
@@ -607,67 +614,7 @@ void service_free(struct service **out)
 	*out = NULL;
 }
 
-/* Stop */
-
-static void service_drain_step(struct service *s, enum node_drain_event event);
-
-static void service_on_handed(void *arg)
-{
-	service_drain_step(arg, NODE_DRAIN_HANDED);
-}
-
-static void service_on_empty(void *arg)
-{
-	service_drain_step(arg, NODE_DRAIN_EMPTY);
-}
-
-static void service_on_late(void *arg)
-{
-	service_drain_step(arg, NODE_DRAIN_LATE);
-}
-
-static void service_drain(struct service *s)
-{
-	log_write(LOG_INFO, "service", "draining");
-	notify_stopping();
-	loop_timer_set(s->loop, &s->drain_timer, s->drain.due_ms,
-		       service_on_late, s);
-	for (unsigned i = 0; i < s->nworkers; i++) {
-		s->emptied[i] = (struct loop_call){ .run = service_on_empty,
-						    .arg = s };
-		worker_drain(s->workers[i], s->loop, &s->emptied[i]);
-	}
-	/* who hears of the drain comes for its list at once */
-	service_hand_over(s, service_on_handed);
-	digest_api_drain(s->api);
-	if (s->sharing)
-		digest_api_drain(sharing_api(s->sharing));
-}
-
-static void service_drain_step(struct service *s, enum node_drain_event event)
-{
-	const struct node_drain_input in = {
-		.event = event,
-		.now_ms = loop_now_ms(s->loop),
-		.drain_ms = s->config->drain_ms,
-		.workers = s->nworkers,
-	};
-
-	switch (node_drain_step(&s->drain, &in)) {
-	case NODE_DRAIN_GO_ON:
-		break;
-	case NODE_DRAIN_BEGIN:
-		service_drain(s);
-		break;
-	case NODE_DRAIN_PART:
-		for (unsigned i = 0; i < s->nworkers; i++)
-			worker_part(s->workers[i]);
-		break;
-	case NODE_DRAIN_END:
-		loop_stop(s->loop);
-		break;
-	}
-}
+/* Run */
 
 static void service_on_signal(void *arg, unsigned events)
 {
@@ -677,11 +624,13 @@ static void service_on_signal(void *arg, unsigned events)
 	(void)events;
 	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGHUP)
-			service_reload(s);
+			(void)service_reload(s, NULL);
 		else if (info.ssi_signo == SIGUSR1)
 			(void)service_open_access_log(s, s->config);
+		else if (info.ssi_signo == SIGUSR2)
+			service_begin_handover(s);
 		else
-			service_drain_step(s, NODE_DRAIN_ASKED);
+			service_ask_to_drain(s);
 	}
 }
 
@@ -697,17 +646,20 @@ static void service_limit_memory(struct service *s)
 static void service_warn_of_memory(struct service *s, int64_t now_ms)
 {
 	struct worker_counters sum;
+	char detail[256];
 
 	service_count(s, &sum);
 	if (sum.memory_refused == s->refused ||
 	    (s->refused && now_ms < s->refused_ms + REFUSED_LOG_MS))
 		return;
-	log_write(LOG_WARNING, "memory", "memory_limit: all of %llu bytes "
-		  "was in use; digests, tables and the program take %llu; "
-		  "requests refused since the last such line: %llu",
-		  (unsigned long long)memory_ledger.limit,
-		  (unsigned long long)ledger_used(&memory_ledger, LEDGER_other),
-		  (unsigned long long)(sum.memory_refused - s->refused));
+	snprintf(detail, sizeof(detail), "memory_limit: all of %llu bytes "
+		 "was in use; digests, tables and the program take %llu; "
+		 "requests refused since the last such line: %llu",
+		 (unsigned long long)memory_ledger.limit,
+		 (unsigned long long)ledger_used(&memory_ledger, LEDGER_other),
+		 (unsigned long long)(sum.memory_refused - s->refused));
+	troubles_of_part(s->troubles, TROUBLE_PART_memory, TROUBLE_memory,
+			 detail, now_ms);
 	s->refused = sum.memory_refused;
 	s->refused_ms = now_ms;
 }
@@ -758,11 +710,7 @@ int service_run(struct service *s)
 	sigset_t set;
 	int err;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGUSR1);
+	service_signals(&set);
 	s->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (s->signals < 0)
 		return -errno;
@@ -773,6 +721,7 @@ int service_run(struct service *s)
 	service_limit_memory(s);
 	service_tick(s);
 	notify_ready();
+	service_say_it_serves(s);
 	err = loop_run(s->loop);
 	log_write(LOG_INFO, "service", "stopped");
 	return err;

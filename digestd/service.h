@@ -7,23 +7,35 @@
 
 #include <stdbool.h>
 
+#include "digestd/os/listen_given.h"
+
 struct config;
 struct node_status;
 struct scd_key;
 struct service;
 
+/* How its process was started. */
+struct service_process {
+	char *const *argv; /* starts one that replaces it; null: nothing does */
+	struct listen_given given; /* sockets; they become the service's */
+	int predecessor; /* the channel of the process that this one replaces,
+			    which becomes the service's; -1: none */
+};
+
 /*
  * Makes a node from a configuration, which becomes its own also when this
  * fails, opens its listeners, and starts its workers. What goes wrong is
- * logged. Returns 0 or a negative errno.
+ * logged. `process` is null where nobody replaces it. Returns 0 or a negative
+ * errno.
  */
 int service_new(struct config *config, const char *config_path,
-		struct service **out);
+		const struct service_process *process, struct service **out);
 
 /*
  * Runs the node in the calling thread until SIGTERM or SIGINT, which must be
  * blocked (service_block_signals()): then requests under way may end; a second
- * signal ends at once. SIGHUP reloads the configuration.
+ * signal ends at once. SIGHUP reloads the configuration. SIGUSR2 starts another
+ * process, which takes over, and ends this one then.
  * Returns 0 or a negative errno.
  */
 int service_run(struct service *s);

@@ -11,6 +11,7 @@
 #include "digestd/os/log.h"
 #include "digestd/part_settings.h"
 #include "digestd/peers/digest_api.h"
+#include "digestd/peers/squid_digest.h"
 #include "digestd/proxy/worker.h"
 #include "digestd/server/server.h"
 #include "digestd/service_inside.h"
@@ -59,7 +60,9 @@ static void service_on_resource(void *arg, struct exchange *x)
 {
 	struct service *s = arg;
 
-	if (offers_are_asked_for(x))
+	if (squid_digest_is_meant(x))
+		squid_digest_on_request(s->squid, x);
+	else if (offers_are_asked_for(x))
 		offers_on_request(s->offers, x);
 	else
 		digest_api_handler.on_request(s->api, x);
@@ -70,7 +73,10 @@ static void service_on_resource_done(void *arg, struct exchange *x,
 {
 	const struct service *s = arg;
 
-	digest_api_handler.on_done(s->api, x, end);
+	if (squid_digest_is_meant(x))
+		squid_digest_on_done(x);
+	else
+		digest_api_handler.on_done(s->api, x, end);
 }
 
 const struct server_handler service_resources = {

@@ -4,22 +4,52 @@
 #ifndef DIGESTD_SERVICE_INSIDE_H
 #define DIGESTD_SERVICE_INSIDE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
+#include "digestd/node/node_recheck.h"
 #include "digestd/admin/admin.h"
 #include "digestd/admin/admit_api.h"
 #include "digestd/node/node_drain.h"
+#include "digestd/os/handover.h"
+#include "digestd/os/listen_given.h"
 #include "digestd/os/loop.h"
 #include "digestd/peers/copier.h"
 #include "digestd/peers/members.h"
 #include "digestd/peers/offers.h"
 #include "digestd/peers/peer_follower.h"
+#include "digestd/peers/publisher.h"
 #include "digestd/peers/purge.h"
 #include "digestd/peers/teller.h"
 
 struct config;
+struct control;
+struct handover_purges;
+struct node_status;
+struct origin_watch;
+struct origins;
+struct service_asked;
+struct sidecar;
 struct sockaddr;
+struct target;
+struct unstored;
+struct worker_outcome;
+struct worker_settings;
+
+/* How this process takes over from another, and another from it. */
+struct service_handover {
+	char *const *argv; /* how the program is started; null: not known */
+	struct listen_given given;
+	int predecessor; /* the channel; -1: none */
+	struct handover_purges *purges; /* what it says; null: it is not read */
+	struct handover_successor successor; /* its channel is -1: none */
+	struct loop_watch watch; /* of either channel */
+	bool retired; /* the successor has the disk */
+	atomic_bool told; /* it was told of a purge */
+	bool yields;  /* the successor serves */
+};
 
 struct service {
 	struct config *config;
@@ -29,13 +59,21 @@ struct service {
 	struct admitter *admitter;
 	struct admission_keeper *keeper; /* null: no file */
 	struct collapses *collapses;
-	struct origin_faults *faults;
+	struct upstream_names *names; /* that figures are kept of */
+	struct troubles *troubles;
+	struct origins *origins;
+	struct origin_watch *watcher; /* of them */
+	struct node_recheck rechecks;
+	struct unstored *unstored;
+	struct service_asked *asked; /* null: nobody was */
 	struct access_log *access_log;
 	struct placer *placer;
 	struct lease_desk *leases;
 	struct sharing *sharing;     /* null: nothing seen is shared */
 	struct digest_api *api;
+	struct sidecar *sidecar;     /* null: no cache beside this node */
 	struct publisher *publisher; /* null: nobody may ask for digests */
+	struct squid_digest *squid;  /* null: no Squid may */
 	struct fetcher *fetcher;
 	struct offers *offers;	      /* lists for peers */
 	struct copier *copier;	      /* of what peers hand over; null: no
@@ -50,6 +88,8 @@ struct service {
 	struct renewer *renewer;      /* the same */
 	struct admit_api admit;
 	struct server *admin;
+	struct control *control; /* null: there is no such socket */
+	bool drained; /* by an operator: load balancers are to pass it by */
 	struct worker **workers;
 	struct loop_call *emptied; /* one for each of them */
 	unsigned nworkers;
@@ -58,6 +98,8 @@ struct service {
 	int64_t started_s, started_ms;
 	bool started;
 	bool ready; /* it has been, once */
+	struct service_handover handover;
+	struct node_reloads reloads;
 	struct node_drain drain;
 	struct loop_timer drain_timer;
 	int signals;
@@ -68,9 +110,41 @@ struct service {
 	int64_t refused_ms;  /* when */
 };
 
+/* The sum of all workers' counters, in service_status.c. */
+void service_count(const struct service *s, struct worker_counters *sum);
+
 /* Opens the access log of a configuration, anew if it is open. Returns 0 or a
  * negative errno, and then the old one goes on. */
 int service_open_access_log(struct service *s, const struct config *c);
+
+/* A cache beside this node, in service_sidecar.c. */
+
+/* Begins to follow what it holds, if there is one. Returns 0 or a negative
+ * errno. */
+int service_start_sidecar(struct service *s);
+
+/* What is published as held here: by the node itself, or by that cache. */
+struct publisher_source service_holds_source(const struct service *s);
+
+/* Makes the digest of that for Squids, if there may be any. Returns 0 or
+ * -ENOMEM. */
+int service_start_squid(struct service *s);
+
+/* Adds that cache, and what is for Squids, to a status, if there are any. */
+void service_sidecar_status(const struct service *s, struct node_status *out);
+
+/* Remembers what came of asking a peer, and explains what is known of a target:
+ * null without memory. In service_explain.c. */
+void service_note_outcome(struct service *s, const struct worker_outcome *o);
+struct json_t *service_explain(struct service *s, const struct target *t);
+
+/* Origins, in service_origins.c: makes what knows them, finds those of a
+ * configuration for what workers are told of it, and has them watched. Each
+ * returns 0 or -ENOMEM. */
+int service_start_origins(struct service *s);
+int service_find_origins(struct service *s, const struct config *c,
+			 struct worker_settings *settings);
+int service_watch_origins(struct service *s, const struct config *c);
 
 /* What peers hand over, in service_copies.c. */
 
@@ -95,8 +169,49 @@ void service_look_ready(struct service *s);
 /* Begins to hand over; the drain hears of its end. */
 void service_hand_over(struct service *s, void (*over)(void *arg));
 
-/* Reads the configuration again, and hands it to all parts. */
-void service_reload(struct service *s);
+/* Sockets that were given, and processes that replace each other, in
+ * service_handover.c. */
+
+/* How many workers there are to be: as many as are configured, and one for each
+ * socket of a process before this one. */
+unsigned service_workers(const struct service *s);
+
+/* Closes sockets that were given. Returns 0, or -EINVAL when the service
+ * manager has one that no listener has, which is logged. */
+int service_check_given(struct service *s);
+
+/* Waits until the process before this one, if there is one, has left the disk.
+ * Returns 0 or a negative errno, which is logged. */
+int service_take_disk(struct service *s);
+
+/* Applies what that has purged meanwhile, before there are workers, and then
+ * what it purges later. Returns 0 or a negative errno. */
+int service_catch_up_purges(struct service *s);
+
+/* Tells it that it may end. */
+void service_say_it_serves(struct service *s);
+
+/* Starts a process that replaces this one; if that fails it is logged. */
+void service_begin_handover(struct service *s);
+
+/* Begins to drain, as at SIGTERM. */
+void service_ask_to_drain(struct service *s);
+
+/* The drain's begin, where another process serves already. */
+void service_drain_after_handover(struct service *s);
+
+void service_handover_free(struct service *s);
+
+/*
+ * Reads the configuration again, and hands it to all parts. What is wrong, or
+ * waits for the next start, goes to the log, and line by line to `told` (null:
+ * nobody waits for it). Returns whether there was no error.
+ */
+bool service_reload(struct service *s, FILE *told);
+
+/* Opens the control socket, if there is to be one; what is wrong is logged.
+ * Returns 0 or a negative errno. In service_control.c. */
+int service_start_control(struct service *s);
 
 /*
  * Who the peers are: makes the list, of the configuration's at first, and has

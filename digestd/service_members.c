@@ -123,6 +123,7 @@ struct peer_follower_settings service_following(struct service *s,
 	settings.on_drain = service_on_drain;
 	settings.on_lie = service_on_lie;
 	settings.on_met = service_on_met;
+	settings.troubles = s->troubles;
 	part_settings_introduction(c, worker_peer_port(s->workers[0]),
 				   settings.introduction);
 	return settings;

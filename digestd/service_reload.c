@@ -1,6 +1,7 @@
 /*
  * The node takes another configuration.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "digestd/cache/admitter.h"
@@ -8,6 +9,7 @@
 #include "digestd/config/configuration.h"
 #include "digestd/os/log.h"
 #include "digestd/os/notify.h"
+#include "digestd/os/troubles.h"
 #include "digestd/part_settings.h"
 #include "digestd/peers/digest_api.h"
 #include "digestd/peers/peer_follower.h"
@@ -26,6 +28,10 @@ static int service_apply(struct service *s, const struct config *c)
 	struct worker_settings workers;
 	int err = part_settings_of_workers(c, &workers);
 
+	if (!err)
+		err = service_find_origins(s, c, &workers);
+	if (!err)
+		err = service_watch_origins(s, c);
 	for (unsigned i = 0; i < s->nworkers && !err; i++)
 		err = worker_reconfigure(s->workers[i], &workers);
 	part_settings_free(&workers);
@@ -45,24 +51,31 @@ static int service_apply(struct service *s, const struct config *c)
 	return err;
 }
 
-static void service_log_lines(enum log_level level, const char *lines)
+/* Says a line in the log, and to who waits for the reload. */
+static void service_reload_say(FILE *told, enum log_level level,
+			       const char *line, size_t len)
+{
+	log_write(level, "reload", "%.*s", (int)len, line);
+	if (told)
+		fprintf(told, "%.*s\n", (int)len, line);
+}
+
+static void service_reload_say_lines(FILE *told, enum log_level level,
+				     const char *lines)
 {
 	while (*lines) {
 		size_t len = strcspn(lines, "\n");
 
-		log_write(level, "reload", "%.*s", (int)len, lines);
+		service_reload_say(told, level, lines, len);
 		lines += len + (lines[len] == '\n');
 	}
 }
 
-static void service_log_another_key(void)
-{
-	log_write(LOG_ERROR, "reload",
-		  "keys of objects would be made by another cluster key: it "
-		  "takes effect only at the next start, and the old one stays "
-		  "in force everywhere; see \"Another cluster key\" in "
-		  "digestd(8)");
-}
+static const char another_key[] =
+	"keys of objects would be made by another cluster key: it "
+	"takes effect only at the next start, and the old one stays "
+	"in force everywhere; see \"Another cluster key\" in "
+	"digestd(8)";
 
 /* So that who changes the key of a cluster sees that a round has taken. */
 static void service_log_keys(const struct config *old,
@@ -90,32 +103,56 @@ static void service_log_done(bool key_refused, bool log_unopened)
 	log_write(*but ? LOG_WARNING : LOG_INFO, "reload", "done%s", but);
 }
 
-void service_reload(struct service *s)
+/* Returns whether all of it is in effect, but for what waits for a start. */
+static bool service_take(struct service *s, struct config *next, FILE *told)
+{
+	struct config_errors errors;
+	bool refused, unopened, applied;
+
+	config_keep_tls(s->config, next);
+	refused = config_keep_key(s->config, next);
+	if (refused)
+		service_reload_say_lines(told, LOG_ERROR, another_key);
+	config_keep_started(s->config, next, &errors);
+	service_reload_say_lines(told, LOG_WARNING, errors.text);
+	applied = !service_set_members(s, next) && !service_apply(s, next);
+	if (!applied)
+		service_reload_say_lines(told, LOG_ERROR, "out of memory");
+	service_log_keys(s->config, next);
+	unopened = service_open_access_log(s, next);
+	if (unopened && told)
+		fprintf(told, "access_log: %s cannot be opened, and the old "
+			"one goes on\n", next->access_log);
+	config_free(&s->config);
+	s->config = next;
+	service_log_done(refused, unopened);
+	return applied && !refused && !unopened;
+}
+
+bool service_reload(struct service *s, FILE *told)
 {
 	struct config_errors errors;
 	struct config *next;
-	bool refused, unopened;
+	bool failed, done = false;
 
 	notify_reloading();
-	if (config_load(s->config_path, &next, &errors)) {
-		service_log_lines(LOG_ERROR, errors.text);
-		log_write(LOG_ERROR, "reload", "the old configuration "
-			  "remains in effect");
+	failed = config_load(s->config_path, &next, &errors);
+	if (failed) {
+		service_reload_say_lines(told, LOG_ERROR, errors.text);
+		if (told)
+			fprintf(told, "the old configuration remains in "
+				"effect\n");
+		troubles_of_part(s->troubles, TROUBLE_PART_configuration,
+				 TROUBLE_configuration, s->config_path,
+				 loop_now_ms(s->loop));
+		s->reloads.failed++;
 	} else {
-		service_log_lines(LOG_WARNING, errors.text);
-		config_keep_tls(s->config, next);
-		refused = config_keep_key(s->config, next);
-		if (refused)
-			service_log_another_key();
-		config_keep_started(s->config, next, &errors);
-		service_log_lines(LOG_WARNING, errors.text);
-		if (service_set_members(s, next) || service_apply(s, next))
-			log_write(LOG_ERROR, "reload", "out of memory");
-		service_log_keys(s->config, next);
-		unopened = service_open_access_log(s, next);
-		config_free(&s->config);
-		s->config = next;
-		service_log_done(refused, unopened);
+		service_reload_say_lines(told, LOG_WARNING, errors.text);
+		done = service_take(s, next, told);
+		s->reloads.done++;
+		s->reloads.last_done_s = loop_wall_s(s->loop);
 	}
+	s->reloads.last_failed = failed;
 	notify_ready();
+	return done;
 }
