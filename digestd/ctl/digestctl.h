@@ -28,6 +28,19 @@ ctl_run ctl_apply;
 ctl_run ctl_merge;
 ctl_run ctl_overlap;
 ctl_run ctl_verify;
+ctl_run ctl_status;
+ctl_run ctl_peers;
+ctl_run ctl_top;
+ctl_run ctl_log;
+ctl_run ctl_purge;
+ctl_run ctl_explain;
+ctl_run ctl_drain;
+ctl_run ctl_undrain;
+ctl_run ctl_quarantine;
+ctl_run ctl_release;
+ctl_run ctl_reload;
+ctl_run ctl_token;
+ctl_run ctl_log_level;
 
 /* What --help of a command begins with. Static. */
 extern const char ctl_tune_help[];
@@ -40,6 +53,19 @@ extern const char ctl_apply_help[];
 extern const char ctl_merge_help[];
 extern const char ctl_overlap_help[];
 extern const char ctl_verify_help[];
+extern const char ctl_status_help[];
+extern const char ctl_peers_help[];
+extern const char ctl_top_help[];
+extern const char ctl_log_help[];
+extern const char ctl_purge_help[];
+extern const char ctl_explain_help[];
+extern const char ctl_drain_help[];
+extern const char ctl_undrain_help[];
+extern const char ctl_quarantine_help[];
+extern const char ctl_release_help[];
+extern const char ctl_reload_help[];
+extern const char ctl_token_help[];
+extern const char ctl_log_level_help[];
 
 /* The options of a command: tables, which a null ends. */
 extern const struct tool_option *const ctl_tune_options[];
@@ -52,5 +78,18 @@ extern const struct tool_option *const ctl_apply_options[];
 extern const struct tool_option *const ctl_merge_options[];
 extern const struct tool_option *const ctl_overlap_options[];
 extern const struct tool_option *const ctl_verify_options[];
+extern const struct tool_option *const ctl_status_options[];
+extern const struct tool_option *const ctl_peers_options[];
+extern const struct tool_option *const ctl_top_options[];
+extern const struct tool_option *const ctl_log_options[];
+extern const struct tool_option *const ctl_purge_options[];
+extern const struct tool_option *const ctl_explain_options[];
+extern const struct tool_option *const ctl_drain_options[];
+extern const struct tool_option *const ctl_undrain_options[];
+extern const struct tool_option *const ctl_quarantine_options[];
+extern const struct tool_option *const ctl_release_options[];
+extern const struct tool_option *const ctl_reload_options[];
+extern const struct tool_option *const ctl_token_options[];
+extern const struct tool_option *const ctl_log_level_options[];
 
 #endif

@@ -12,8 +12,10 @@ _digestctl_values()
 	WAY) echo "double squid" ;;
 	FORM) echo "xor conditional smallest" ;;
 	FORMAT) echo "scd squid" ;;
+	LEVEL) echo "error warning info debug" ;;
 	KIND) echo "full xor conditional" ;;
 	NODES) echo "model daemon" ;;
+	SOURCE) echo "memory disk peer origin collapsed node nobody" ;;
 	TARGET) echo "compact csv keys oracleGeneral" ;;
 	INVALIDATION) echo "available strict" ;;
 	PLACEMENT) echo "keep second single single-seen single-shared auto" ;;
@@ -52,6 +54,13 @@ _digestctl_commands()
 	command "$1" --help 2>/dev/null |
 		sed -n 's/^  \([a-z][a-z-]*\)  *[a-z].*/\1/p'
 	echo "-h --help -V --version"
+}
+
+# What the usage of a command calls its only operand.
+_digestctl_operand()
+{
+	command "$1" "$2" --help 2>/dev/null |
+		sed -n 's/^usage: [a-z]* [a-z-]* \[OPTIONS\] \([A-Z]*\)$/\1/p'
 }
 
 # Whether a command takes files.
@@ -98,6 +107,9 @@ _digestctl()
 	*)
 		if _digestctl_takes_files "$tool" "$name"; then
 			_digestctl_files "$word"
+		else
+			value=$(_digestctl_operand "$tool" "$name")
+			_digestctl_words "$(_digestctl_values "$value")" "$word"
 		fi
 		;;
 	esac

@@ -15,6 +15,10 @@ KEY = "00112233445566778899aabbccddeeff"
 on_a_terminal = ctl.on_a_terminal
 row_test = ctl.row_test
 
+# Commands that ask a running node: tests/scenario/test_control.py has them.
+LIVE = ("status", "peers", "top", "log", "purge", "explain", "drain",
+        "undrain", "quarantine", "release", "reload", "token", "log-level")
+
 
 def urls(numbers):
     return b"".join(b"http://a.example/%d\n" % i for i in numbers)

@@ -7,14 +7,27 @@ import select
 import shutil
 import time
 
-from harness import CTL, ctl, run
+from harness import CTL, LIVE, ctl, run
 from options import AT, COMPLETION, Options
 
 
 class Digestctl(Options):
     after_commands = "summarizes"
     some_words = {"squid", "double", "scd"}
-    without_files = ("tune",)
+    without_files = ("tune", *LIVE)
+
+    def tests(self):
+        tests = super().tests()
+        if self.completion_offers_files in tests:
+            tests.append(self.completion_knows_operands)
+        return tests
+
+    def completion_knows_operands(self):
+        """Those levels that the node has, see test_control.py."""
+        assert self.complete("log-level", "") == ["error", "warning", "info",
+                                                  "debug"]
+        assert self.complete("log-level", "--json", "d") == ["debug"]
+        assert self.complete("release", "") == []
 
 
 class Shell:
