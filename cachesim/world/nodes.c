@@ -125,10 +125,12 @@ static void nodes_write_one(unsigned i)
 	if (!f)
 		world_fail("%s cannot be written", n->path);
 	fprintf(f, "node = \"n%u\"\nlisten_data = \"%s\"\n"
-		"listen_admin = \"%s\"\ndefault_origin = \"http://%s\"\n"
+		"listen_admin = \"%s\"\ndefault_origin = \"http://%s\"%s\n"
 		"threads = %u\ncache_size = %llu\nmax_object_size = %llu\n"
 		"log_level = \"error\"\n%s", i, n->data, n->admin,
-		nodes.plan.origin, nodes.plan.threads,
+		nodes.plan.origin,
+		nodes.plan.more_origins ? nodes.plan.more_origins : "",
+		nodes.plan.threads,
 		(unsigned long long)n->cache_bytes,
 		(unsigned long long)nodes.plan.max_object_bytes,
 		n->options);
@@ -162,7 +164,7 @@ static void nodes_start_one(unsigned i)
 	if (config_load(n->path, &config, &errors))
 		world_fail("%s", errors.text);
 	nodes_read_key(n, config);
-	if (service_new(config, n->path, &n->service))
+	if (service_new(config, n->path, NULL, &n->service))
 		world_fail("node %u does not start", i);
 	if (service_run(n->service)) /* returns at once here */
 		world_fail("node %u does not run", i);
@@ -187,7 +189,7 @@ void nodes_start(const struct nodes_plan *plan)
 		snprintf(n->admin, NAME_BYTES, "127.0.0.%u:8082", i + 1);
 		snprintf(n->path, PATH_BYTES, "%.40s/n%u.conf", nodes.folder,
 			 i);
-		snprintf(n->disk, PATH_BYTES, "/disk/n%u", i);
+		snprintf(n->disk, PATH_BYTES, "/disk-n%u", i);
 	}
 	for (unsigned i = 0; i < plan->nnodes; i++) {
 		if (plan->clocks_differ)

@@ -42,6 +42,8 @@ struct nodes_plan {
 	uint64_t cache_bytes;
 	uint64_t max_object_bytes;
 	const char *origin;  /* where the origin listens, "10.0.0.1:80" */
+	const char *more_origins; /* URLs of others, each behind a comma; null:
+				     there are none */
 	uint64_t disk_bytes; /* of each */
 	const struct nodes_disks *disks; /* null: no node has one */
 	const char *options; /* lines of the configuration */

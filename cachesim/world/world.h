@@ -36,6 +36,7 @@ enum world_choice {
 	CHOICE_EVENT,   /* changes, purges, restarts */
 	CHOICE_DISK,    /* what becomes of it, and when its threads run */
 	CHOICE_EARLY,   /* answers before their request's end, and tunnels */
+	CHOICE_ORIGINS, /* how many there are, and which are there */
 	CHOICE_KINDS,
 };
 

@@ -539,6 +539,18 @@ void server_drain(struct server *server, void (*drained)(void *arg), void *arg)
 		world_at(&server->end_of_drain, world_now_us, drained, arg);
 }
 
+void server_hand_over(struct server *server, void (*drained)(void *arg),
+		      void *arg)
+{
+	server_drain(server, drained, arg);
+}
+
+int server_socket(const struct server *server)
+{
+	(void)server;
+	return -1;
+}
+
 unsigned server_port(const struct server *server)
 {
 	(void)server;

@@ -118,6 +118,7 @@ static void fetch_end(struct fetch *f, enum fetch_result result)
 	const struct fetch_callbacks *callbacks = f->callbacks;
 	const struct fetch_done done = {
 		.result = result,
+		.sent = f->connected,
 		.ended_by_close = f->until_close,
 		.timing.total_ms = (unsigned)((world_now_us - f->started_us) /
 					      1000),
@@ -190,13 +191,13 @@ static void fetch_set_limit(struct fetch *f)
 	fetch_wait_limit(f);
 }
 
-/* Sends what there is of the request's body. */
+/* Sends what there is of the request's body, once it is connected. */
 static void fetch_push(struct fetch *f)
 {
 	char buf[UPLOAD_BYTES];
 	size_t room;
 
-	while (f->uploads && !f->upload_waits &&
+	while (f->connected && f->uploads && !f->upload_waits &&
 	       (room = wire_room(f->wire, WIRE_ASKER)) > 0) {
 		size_t cap = room < sizeof(buf) ? room : sizeof(buf);
 		ssize_t n = f->upload.read(f->arg, buf, cap);
@@ -255,6 +256,11 @@ unsigned fetch_connect_ms(const struct fetch *f)
 	return (unsigned)((f->connected_us - f->started_us) / 1000);
 }
 
+bool fetch_is_sent(const struct fetch *f)
+{
+	return f->connected;
+}
+
 /* What comes from the other side */
 
 static void fetch_on_connected(void *arg)
@@ -265,6 +271,8 @@ static void fetch_on_connected(void *arg)
 		f->connected_us = world_now_us;
 	f->connected = true;
 	fetch_set_limit(f);
+	if (f->uploads)
+		fetch_schedule(f);
 }
 
 /* What the header of the response says of the request's body. */

@@ -215,6 +215,17 @@ int64_t loop_clock_ms(void)
 	return world_now_us / 1000;
 }
 
+int64_t loop_now_us(const struct loop *loop)
+{
+	(void)loop;
+	return world_now_us;
+}
+
+int64_t loop_clock_us(void)
+{
+	return world_now_us;
+}
+
 int64_t loop_now_ms(const struct loop *loop)
 {
 	(void)loop;

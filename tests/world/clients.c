@@ -72,6 +72,7 @@ static struct {
 	unsigned killed_node;
 	uint64_t number; /* of the next request */
 	struct purged (*purged)[NODES_MAX]; /* [resource][node] */
+	unsigned unsafe; /* requests so far */
 } clients;
 
 static void client_free(struct client *c)
@@ -571,6 +572,10 @@ static void client_send(struct client *c)
 		many = client_add_purge(c, &f);
 	else
 		client_choose(c, &f);
+	if (c->unsafe && !c->purge) {
+		snprintf(text, sizeof(text), "%u", clients.unsafe++);
+		client_add(&f, ORIGIN_ONCE, text);
+	}
 	head.method = c->purge ? "PURGE" : c->unsafe ? "POST" :
 		      c->is_head ? "HEAD" : "GET";
 	snprintf(target, sizeof(target), "%s%s",
@@ -742,6 +747,7 @@ void clients_start(const struct clients_plan *plan)
 {
 	clients.plan = *plan;
 	clients.count = (struct clients_count){ 0 };
+	clients.unsafe = 0;
 	clients.number = 0;
 	clients.purged = calloc(plan->resources, sizeof(*clients.purged));
 	if (!clients.purged)

@@ -28,6 +28,8 @@
 	X(read_errors, world_disk_faults.read_errors) \
 	X(flips,       world_disk_faults.flips) \
 	X(failing,     world.origin.failing) \
+	X(others,      world.origin.others) \
+	X(deaths,      world.deaths) \
 	X(pausing,     world.origin.pausing) \
 	X(early,       world.origin.early) \
 	X(leaving,     world.clients.leaving) \

@@ -21,6 +21,7 @@ enum {
 	PUBLISHED = 2048,         /* generations that are kept in mind */
 	WALK_STEPS = 1024,        /* from one walk to the next, at least */
 	STEPS_A_KEY = 4,
+	ARRAY_MS = 2000, /* after which some publish no arrays */
 };
 
 static const struct keypart all_keys = {.number = 0, .count = 1};
@@ -47,7 +48,8 @@ struct watched {
 /* A generation when it was taken from the catalog. */
 struct published {
 	uint64_t instance, generation;
-	uint64_t nbits, hash;
+	uint64_t nbits, hash; /* of the array; 0: there is none */
+	uint64_t nkeys;
 	unsigned nsample;
 	struct scd_key sample[SAMPLE];
 };
@@ -186,9 +188,14 @@ int __wrap_publisher_new(struct loop *loop, struct digest_api *api,
 {
 	struct watched *node = invariants_watched(settings->source.arg);
 
+	/* some soon publish lists alone */
+	struct publisher_settings own = *settings;
+
+	if (nodes_place % 2)
+		own.array_ms = ARRAY_MS;
 	if (node)
 		node->instance = settings->instance;
-	return __real_publisher_new(loop, api, settings, out);
+	return __real_publisher_new(loop, api, &own, out);
 }
 
 int __wrap_peer_follower_new(struct loop *loop, struct fetcher *fetcher,
@@ -243,7 +250,7 @@ static void invariants_walk_key(void *arg, const struct scd_key *key)
 	w->keys++;
 	if (!w->p)
 		return;
-	if (!scd_bloom_has(w->bloom, key))
+	if (w->bloom->bits && !scd_bloom_has(w->bloom, key))
 		world_fail("generation %" PRIu64 " says no for what is held",
 			   w->p->generation);
 	if (w->p->nsample < SAMPLE)
@@ -342,6 +349,7 @@ static void invariants_publish(struct watched *node,
 				.hash = invariants_hash_bits(&s->bloom)};
 	node->generation = s->generation;
 	invariants_walk_tiers(&w);
+	p->nkeys = w.keys;
 	inv.count.snapshots++;
 }
 
@@ -357,6 +365,56 @@ bool __wrap_catalog_snapshot_slice(struct catalog *c, int64_t now_ms,
 	return last;
 }
 
+void __real_catalog_snapshot_changes(struct catalog *c, int64_t now_ms,
+				     struct catalog_snapshot *out);
+void __wrap_catalog_snapshot_changes(struct catalog *c, int64_t now_ms,
+				     struct catalog_snapshot *out);
+
+void __wrap_catalog_snapshot_changes(struct catalog *c, int64_t now_ms,
+				     struct catalog_snapshot *out)
+{
+	__real_catalog_snapshot_changes(c, now_ms, out);
+	for (unsigned i = 0; i < NODES_MAX; i++) {
+		if (inv.nodes[i].cache && inv.nodes[i].cache->catalog == c)
+			invariants_publish(&inv.nodes[i], out);
+	}
+}
+
+/* Whether a list, or the table that it is in, says that it has a key. */
+static bool invariants_list_has(const struct peer_digest *d,
+				const struct scd_key *key)
+{
+	const unsigned number = d->slot.number;
+	uint64_t found[PEER_TABLE_WORDS];
+
+	return scd_list_has(peer_table_list(&d->slot), key) &&
+	       peer_table_lookup(d->slot.table, key, found) &&
+	       found[number / 64] >> number % 64 & 1;
+}
+
+/* A follower's list has what its peer held, and as many entries. */
+static void invariants_check_list(const struct published *p,
+				  const struct peer_digest *d)
+{
+	const struct scd_list *list = peer_table_list(&d->slot);
+	struct scd_digest_info info;
+
+	scd_list_info(list, &info);
+	if (info.generation != d->generation)
+		return; /* it has gone on */
+	if (info.nones != p->nkeys || d->nkeys != p->nkeys)
+		world_fail("a list of generation %" PRIu64 " has %" PRIu64
+			   " entries, not %" PRIu64,
+			   d->generation, info.nones, p->nkeys);
+	for (unsigned i = 0; i < p->nsample; i++) {
+		if (!invariants_list_has(d, &p->sample[i]))
+			world_fail("a list of generation %" PRIu64 " says no "
+				   "for what was held",
+				   d->generation);
+	}
+	inv.count.lists++;
+}
+
 /* A follower's copy is what its peer published, bit by bit; if it was folded on
  * its way, it says yes for some of the keys. */
 static void invariants_check_digest(const struct peer_digest *d)
@@ -367,6 +425,10 @@ static void invariants_check_digest(const struct peer_digest *d)
 	if (p->instance != d->instance || p->generation != d->generation)
 		return; /* forgotten */
 	inv.count.digests++;
+	if (peer_digest_is_list(d)) {
+		invariants_check_list(p, d);
+		return;
+	}
 	if (p->nbits == d->bloom.nbits &&
 	    p->hash != invariants_hash_bits(&d->bloom))
 		world_fail("a copy of generation %" PRIu64 " is another digest",

@@ -35,7 +35,7 @@ struct peer_follower_status invariants_peer(unsigned node, const char *name);
 
 /* Of all worlds so far: what has been compared. */
 struct invariants_count {
-	uint64_t walks, keys, snapshots, digests, healed;
+	uint64_t walks, keys, snapshots, digests, lists, healed;
 };
 
 const struct invariants_count *invariants_count(void);

@@ -83,6 +83,7 @@ static struct {
 	struct clients_plan clients;
 	/* in a thousand, ten times a second */
 	unsigned restarts, partings, jumps, reloads;
+	unsigned deaths; /* of origins, where there are several */
 	unsigned keys; /* in a thousand reloads: another cluster key */
 	struct world_event tending;
 	bool tends;
@@ -299,6 +300,8 @@ static void world_tend(void *arg)
 					 3600);
 	if (world_happens(CHOICE_EVENT, world.reloads))
 		world_reload(node);
+	if (world_happens(CHOICE_ORIGINS, world.deaths))
+		origin_die();
 	nodes_tend();
 	if (world.tends)
 		world_at(&world.tending, world_now_us + TEND_US, world_tend,
@@ -347,7 +350,7 @@ static void world_heal(void)
 	world.restarts = 0;
 	world.partings = 0;
 	world.jumps = 0;
-	world.reloads = 0;
+	world.reloads = world.deaths = 0;
 	nodes_restore();
 	world_wait(HEAL_US);
 	nodes_tend();
@@ -457,6 +460,7 @@ static void world_choose_bad(void)
 		wire_weather.piece_bytes = least_piece;
 	wire_weather.faults = (struct wire_faults){ 0 };
 	world.restarts = world.partings = world.jumps = world.reloads = 0;
+	world.deaths = 0;
 	world.keys = 0;
 	world.tends = false;
 	world_memory_limit(UINT64_MAX);
@@ -484,12 +488,24 @@ static void world_cut(const struct cut *cut)
 	world.clients.urls = cut->urls;
 }
 
+/* In some worlds there are several, and one dies or comes back now and then. */
+static void world_choose_origins(bool faults)
+{
+	if (!world_happens(CHOICE_ORIGINS, 300))
+		return;
+	world.origin.others = 1 + world_below(CHOICE_ORIGINS,
+					      ORIGIN_OTHERS_MAX);
+	world.deaths = faults ? 200 : 0;
+	world.tends = world.tends || world.deaths;
+}
+
 static void world_begin(void)
 {
 	bool faults, alone;
 
 	world.nodes = (struct nodes_plan){ 0 };
 	world.origin = (struct origin_plan){ 0 };
+	world.deaths = 0;
 	world_reset();
 	world_seed(world.seed);
 	wire_reset();
@@ -534,6 +550,7 @@ static void world_begin(void)
 	if (world.keys) /* it is taken at a start, and not by a reload */
 		world_choose_keys();
 	world.tends = faults || world.jumps || world.reloads;
+	world_choose_origins(faults);
 	world_memory_limit(UINT64_MAX);
 	if (faults && world_happens(CHOICE_SWARM, 300))
 		world_memory_limit(world_skewed(CHOICE_SWARM, 1 << 18,
@@ -547,6 +564,7 @@ static void world_begin(void)
 		world_choose_killed();
 	world_choose_early(faults);
 	world_cut(&world.cut);
+	world.nodes.more_origins = origin_more(world.origin.others);
 	origin_start(&world.origin);
 	if (world.goes_bad)
 		bad_peer_start(world.seed / BAD_PEER_SEEDS % BAD_PEER_NWAYS,

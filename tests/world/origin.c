@@ -24,6 +24,9 @@ enum {
 };
 
 const char *const origin_name = "192.0.2.1:80";
+static const char *const origin_others[ORIGIN_OTHERS_MAX] = {
+	"192.0.2.2:80", "192.0.2.3:80",
+};
 
 enum trait {
 	TRAIT_ETAG = 1,
@@ -75,8 +78,11 @@ struct service {
 static struct {
 	struct origin_plan plan;
 	struct resource *resources;
-	struct wire_listener listener;
+	struct wire_listener listeners[1 + ORIGIN_OTHERS_MAX];
+	bool listens[1 + ORIGIN_OTHERS_MAX];
 	struct service *services;
+	uint8_t *once; /* a byte for each number: it has come */
+	size_t nonce;
 } origin;
 
 /* Resources */
@@ -150,7 +156,8 @@ bool origin_is_gone_in_slices(const struct version *v, bool for_peer)
 {
 	const struct resource *r = &origin.resources[v->resource];
 
-	return r->traits & TRAIT_RANGES &&
+	/* peers have ranges of what they hold, whatever the origin has */
+	return r->traits & (TRAIT_RANGES | TRAIT_ETAG) &&
 	       (for_peer || v->number != r->nversions);
 }
 
@@ -517,6 +524,27 @@ static void service_check_via(const struct fields *fields)
 		world_fail("the origin is asked through %u nodes", nodes);
 }
 
+/* What may change something comes once. */
+static void service_check_once(const struct fields *fields)
+{
+	const char *text = fields_get(fields, ORIGIN_ONCE);
+	size_t number = text ? strtoul(text, NULL, 10) : 0;
+
+	if (!text)
+		return;
+	if (number >= origin.nonce) {
+		size_t n = 2 * (number + 1);
+
+		origin.once = realloc(origin.once, n);
+		if (!origin.once)
+			world_fail("the world itself is out of memory");
+		memset(origin.once + origin.nonce, 0, n - origin.nonce);
+		origin.nonce = n;
+	}
+	if (origin.once[number]++)
+		world_fail("an unsafe request has come twice");
+}
+
 static void service_on_head(void *arg, const struct wire_head *head)
 {
 	struct service *s = arg;
@@ -536,6 +564,7 @@ static void service_on_head(void *arg, const struct wire_head *head)
 		s->v.who = s->who;
 	s->upload_len = head->has_body ? head->body_len : 0;
 	service_check_via(head->fields);
+	service_check_once(head->fields);
 	if (fields_get(head->fields, ORIGIN_UNASKED))
 		world_fail("the origin is asked what a peer has asked a node");
 	s->ranged = range_read(head->fields, &s->range);
@@ -630,6 +659,15 @@ static void origin_accept(void *arg, struct wire *wire)
 	wire_accept(wire, &service_ops, s);
 }
 
+static void origin_toggle(unsigned i)
+{
+	origin.listens[i] = !origin.listens[i];
+	if (origin.listens[i])
+		wire_listen(&origin.listeners[i]);
+	else
+		wire_unlisten(&origin.listeners[i]);
+}
+
 void origin_start(const struct origin_plan *plan)
 {
 	origin_draw();
@@ -639,17 +677,48 @@ void origin_start(const struct origin_plan *plan)
 		world_fail("the world itself is out of memory");
 	for (uint32_t i = 0; i < plan->resources; i++)
 		origin_choose(&origin.resources[i]);
-	origin.listener = (struct wire_listener){
-		.name = origin_name,
-		.place = WIRE_ORIGIN,
-		.accept = origin_accept,
+	for (unsigned i = 0; i <= plan->others; i++) {
+		origin.listeners[i] = (struct wire_listener){
+			.name = i ? origin_others[i - 1] : origin_name,
+			.place = WIRE_ORIGIN,
+			.accept = origin_accept,
+		};
+		origin.listens[i] = false;
+		origin_toggle(i);
+	}
+}
+
+const char *origin_more(unsigned others)
+{
+	static const char *const texts[] = {
+		NULL,
+		", \"http://192.0.2.2:80\"",
+		", \"http://192.0.2.2:80\", \"http://192.0.2.3:80\"",
 	};
-	wire_listen(&origin.listener);
+
+	return texts[others];
+}
+
+void origin_die(void)
+{
+	unsigned i = world_below(CHOICE_ORIGINS, origin.plan.others + 1);
+	unsigned n = 0;
+
+	for (unsigned k = 0; k <= origin.plan.others; k++)
+		n += origin.listens[k];
+	if (n > 1 || !origin.listens[i])
+		origin_toggle(i);
 }
 
 void origin_stop(void)
 {
-	wire_unlisten(&origin.listener);
+	for (unsigned i = 0; i <= origin.plan.others; i++) {
+		if (origin.listens[i])
+			origin_toggle(i);
+	}
+	free(origin.once);
+	origin.once = NULL;
+	origin.nonce = 0;
 	while (origin.services)
 		service_free(origin.services);
 	for (uint32_t i = 0; i < origin.plan.resources; i++)

@@ -18,6 +18,10 @@ enum { ORIGIN_VARIANTS = 3, ORIGIN_TEXT = 96 };
 /* "X-Version": names the version that a response is of. */
 #define ORIGIN_FIELD "X-Version"
 
+/* "X-Once": the number of an unsafe request, which comes once to all places
+ * together, whatever fails. */
+#define ORIGIN_ONCE "X-Once"
+
 /* "X-Sent": when the origin has sent a response as a whole [us]; a 304 leaves
  * it as it was. */
 #define ORIGIN_SENT "X-Sent"
@@ -32,6 +36,8 @@ struct version {
 	uint32_t resource, number, variant, who; /* who: 0, for everybody */
 };
 
+enum { ORIGIN_OTHERS_MAX = 2 };
+
 struct origin_plan {
 	uint32_t resources;
 	uint32_t body_bytes; /* of a body, at most */
@@ -44,12 +50,21 @@ struct origin_plan {
 	bool early_errors;   /* also with an error */
 	bool tags;           /* each resource has entity tags */
 	unsigned large;      /* in a thousand resources: of that length */
+	unsigned others;     /* places beside the first where it listens, too,
+				up to ORIGIN_OTHERS_MAX */
 };
 
-/* Begins to listen as origin_name. */
+/* Begins to listen as origin_name, and where else it does. */
 void origin_start(const struct origin_plan *plan);
 void origin_stop(void);
 extern const char *const origin_name;
+
+/* The URLs of the other places as nodes_plan.more_origins has them. */
+const char *origin_more(unsigned others);
+
+/* One of all places does not listen any more, or does again; one always does.
+ */
+void origin_die(void);
 
 /* The URI and the path of a resource. */
 const char *origin_path(uint32_t resource, char text[ORIGIN_TEXT]);

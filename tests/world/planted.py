@@ -57,6 +57,9 @@ FAULTS = {
     "post-does-not-invalidate": (
         "digestd/node/node_keep.c",
         "if (c->unsafe && c->status < 400)", "if (c->status < 100)"),
+    "unsafe-repeated": (
+        "digestd/node/node_retry.c",
+        "!r->sent || (r->safe && !r->body)", "!r->body"),
     "vary-ignored-in-joining": (
         "digestd/node/node_request.c",
         "vary_match(selecting, request) &&", ""),
