@@ -97,7 +97,7 @@ FAULTS = (
     (rules.library_headers, "digestd/proxy/a.c", include("<curl/curl.h>")),
     (rules.library_headers, "digestd/fetch/a.c", include("<microhttpd.h>")),
     (rules.library_headers, "digestd/server/a.c", include("<sys/epoll.h>")),
-    (rules.library_headers, "digestd/main.c", include("<confuse.h>")),
+    (rules.library_headers, "digestd/main.c", include("<nghttp2/nghttp2.h>")),
     (rules.pure_headers, "codec/a.c", include("<time.h>")),
     (rules.pure_headers, "digestd/mesh/a.c", include("<pthread.h>")),
     (rules.pure_headers, "digestd/mesh/a.c", include("<sys/socket.h>")),

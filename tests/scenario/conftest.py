@@ -62,8 +62,8 @@ def serve():
     """serve(function): a server with any behaviour, see servers.py."""
     made = []
 
-    def make(function):
-        made.append(servers.Server(function))
+    def make(function, **args):
+        made.append(servers.Server(function, **args))
         return made[-1]
 
     yield make

@@ -70,14 +70,18 @@ OF_MESSAGES = {f"test_{name}.py" for name in """
     causes cookies early front http http2 interim proxy_protocol ranges refusals
     slow tls trailers upgrade uploads""".split()}
 OF_ONE_NODE = {f"test_{name}.py" for name in """
-    access_log admission disk kill memory nginx operation soak systemd
+    access_log admission control disk handover kill memory nginx operating
+    operation soak systemd
     tutorial varnish whole""".split()}
-# Whose figures are those of a plain build: nothing for one with sanitizers.
+# Whose figures are those of a plain build, or that are about what other
+# programs make of a node's output: nothing for one with sanitizers.
 OF_FIGURES = {"test_distance.py", "test_simulated.py", "test_tutorial.py",
-              "test_whole.py"}
+              "test_operating.py", "test_whole.py", "test_monitoring.py",
+              "test_status_page.py", "test_varnish_sidecar.py"}
 # Where threads meet: what make check-threads runs, which is slow.
 OF_THREADS = {f"test_{name}.py" for name in """
-    access_log admission chaos cluster coming disk faults front kill operation
+    access_log admission chaos cluster coming disk faults front handover kill
+    operation
     purge relay sharing soak tls uploads""".split()}
 
 

@@ -135,11 +135,13 @@ def test_opened_anew(logging, origin, tmp_path):
         assert lines(2, f"{path}.{i}") == [f"/{i}a", f"/{i}b"]
     node.get("/2a")
     assert lines(1) == ["/2a"]
-    node.options["access_log"] = "/nowhere/access.log"
+    loop = str(tmp_path / "loop")
+    os.symlink(loop, loop)
+    node.options["access_log"] = loop
     node.write()
     node.process.signal(signal.SIGHUP)
-    until(lambda: "error access: access_log: /nowhere/access.log: No such file"
-          in node.process.logged(), what="refused")
+    until(lambda: f"error access: access_log: {loop}: Too many levels" in node
+          .process.logged(), what="refused")
     until(lambda: "warning reload: done, but for the access log"
           in node.process.logged(), what="told")
     node.get("/2b")
@@ -213,6 +215,21 @@ def test_from_a_pipe_that_nobody_reads_to_a_file(make_cluster, origin,
     os.close(reader)
 
 
+def test_a_sample(logging, origin):
+    """One in four, all errors, and of traces the same at every node."""
+    node, lines = logging("%{status} %{trace_id}", access_log_sample="4")
+    origin.set("/a", fields=MAXAGE, body=b"x")
+    for _ in range(8):
+        node.get("/a")
+    for trace in ("1" * 19 + "0" * 13, "1" * 18 + "f" * 14):
+        parent = f"00-{trace}-b7ad6b7169203331-01"
+        node.get("/a", headers={"traceparent": parent})
+    node.get("/none", headers={"traceparent": parent})
+    assert origin.last().get("traceparent") == parent
+    assert lines(4) == ["200 -"] * 2 + ["200 " + "1" * 19 + "0" * 13,
+                                        "404 " + trace]
+
+
 def test_a_full_disk(logging):
     """Costs the lines for which it has no room, and spoils no other."""
     node, lines = logging("%{target}")
@@ -241,7 +258,7 @@ def test_a_pipe_without_a_reader(make_cluster, tmp_path):
     c.processes.remove(node.process)
 
 
-@pytest.mark.parametrize("text", ("common", "combined"))
+@pytest.mark.parametrize("text", ("common", "combined", "squid"))
 def test_read_by_cachesim(logging, origin, tmp_path, text):
     node, lines = logging(text)
     for i in (0, 1, 0):

@@ -252,8 +252,10 @@ def test_what_was_seen_outlives_a_restart(admitting, tmp_path):
 
 
 def test_a_file_that_cannot_be_written_is_logged(admitting, tmp_path):
+    (tmp_path / "a").mkdir()
     node = admitting(admission="aged", admission_file=str(tmp_path / "a/b"))
     ask(node, f"{SITE}/a")
+    (tmp_path / "a").rmdir()
     assert node.process.end() == 0
     assert "error admission: writing" in node.process.logged()
 

@@ -1,6 +1,7 @@
 """Nodes that know each other: digests, remote hits, and peers gone bad."""
 
 import os
+import re
 import signal
 import threading
 import time
@@ -327,9 +328,7 @@ def test_another_key_is_another_cluster(make_cluster, origin):
     c.start()
     pages(origin, 1)
     c.nodes[0].get("/p0")
-    until(lambda: "peer n1: cannot fetch its digest: status 401: its cluster "
-          "key is not ours"
-          in c.nodes[1].process.logged())
+    until(lambda: "peer=n1 cause=wrong-key" in c.nodes[1].process.logged())
     assert c.nodes[1].peer_status("n1")["digest"] is None
     assert c.nodes[1].get("/p0").source == "origin"
 
@@ -373,7 +372,8 @@ def test_a_cluster_changes_its_key(make_cluster, origin):
                 page += 2
     bearer = {"Authorization": "Bearer " + "0" * 32}
     assert scd.request(a.peer, "/scd/v1/digest", headers=bearer).status == 401
-    assert "refused" not in a.process.logged() + b.process.logged()
+    for said in ("cause=wrong-key", "refused the"):
+        assert said not in a.process.logged() + b.process.logged()
     changed = "reload: the cluster key has changed: of peers "
     assert [line[line.index(changed) + len(changed):][:5]
             for line in a.process.logged().splitlines() if changed in line] \
@@ -385,8 +385,8 @@ def test_a_cluster_changes_its_key(make_cluster, origin):
     until(lambda: "takes effect only at the next start" in a.process.logged())
     a.process.end()
     a.start()
-    until(lambda: "peer n1: digest refused: its keys are made by another "
-          "cluster key than ours" in b.process.logged())
+    until(lambda: "digest refused: its keys are made by another cluster key "
+          "than ours" in b.process.logged())
     assert b.peer_status("n1")["health"] == "good"
 
 
@@ -521,7 +521,8 @@ def test_implausible_digest_ends_at_its_header(make_cluster, origin, serve):
     until(lambda: ended, 10)
     assert node.peer_status("bad")["digest"] is None
     assert node.peer_status("bad")["unfit"] >= 1
-    assert "peer bad: digest refused: " in node.process.logged()
+    assert re.search("peer=bad cause=.* detail=.digest refused: ",
+                     node.process.logged())
     pages(origin, 1)
     assert node.get("/p0").source == "origin"
 
@@ -540,8 +541,8 @@ def test_digest_with_hashing_of_squid(make_cluster, origin, serve):
     c.start()
     until(lambda: node.peer_status("squid")["unfit"] >= 1, 20)
     assert node.peer_status("squid")["digest"] is None
-    assert ("peer squid: digest refused: it has Squid's hashing"
-            in node.process.logged())
+    assert re.search("peer=squid cause=version .*it has Squid's hashing",
+                     node.process.logged())
     digest.head["hashing"] = 0
     until(lambda: node.peer_status("squid")["digest"], 20)
 

@@ -115,7 +115,8 @@ def test_a_peer_is_told_at_once(make_cluster, origin, tmp_path):
     restart(a, signal.SIGKILL)
     until(lambda: b.peer_status("n1")["digest"]
           and b.peer_status("n1")["digest"]["keys"] == 20
-          and b.knows(a), what="the digest")
+          and b.peer_status("n1")["usable"] and b.knows(a),
+          what="the digest")
     asked = origin.count()
     for i in range(20):
         r = b.get(f"/{i}")

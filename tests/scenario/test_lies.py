@@ -206,3 +206,28 @@ def test_where_a_copy_is_from_nobody_is_told(make_cluster, origin, tmp_path,
     assert purged.status == 200
     assert first.get("/own").source == "hit"
     assert first.get("/a").source != "hit"
+
+
+def test_what_a_peer_has_renewed_is_of_that_peer_too(make_cluster, origin):
+    """What the peer says of the body is not taken over, and an operator can
+    purge what it has renewed."""
+    c = make_cluster(2, placement="keep")
+    c.origin_url = origin.url
+    c.start()
+    first, other = c.nodes
+    fields = {"Cache-Control": "max-age=2", "ETag": '"1"',
+              "Repr-Digest": digest_of(GOOD)}
+    origin.set("/a", fields=fields, body=GOOD)
+    for node in c.nodes:  # each has it from the origin
+        assert node.get("/a", headers={"Cache-Control": "no-cache"}
+                        ).source == "origin"
+    until(lambda: first.knows(other), what="the copy is known")
+    time.sleep(3.1)
+    assert other.get("/a").source not in ("hit", "peer")
+    assert first.get("/a").body == GOOD
+    assert first.counters()["revalidated_by_peers"] == 1
+    assert first.get("/a").source == "hit"
+    purged = request(first.admin, "/", method="PURGE",
+                     headers={"Purge-Tag": ":n2"})
+    assert purged.status == 200
+    assert first.get("/a").source != "hit"

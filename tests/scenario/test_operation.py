@@ -28,6 +28,17 @@ def check(path):
                           text=True)
 
 
+def test_a_wrong_command_line_says_what_is_wrong():
+    for args, wrong in (([], "needs -c FILE"), (["-t"], "needs -c FILE"),
+                        (["-c", "x", "y"], "takes no operands"),
+                        (["-c", "x", "--explain", "http://a/"],
+                         "--explain needs -t")):
+        done = subprocess.run([scd.DIGESTD, *args], check=False, text=True,
+                              stderr=subprocess.PIPE)
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"digestd: {wrong}\nusage: "), args
+
+
 def test_check_mode_names_file_line_and_option(tmp_path):
     good = 'node = "a"\nlisten_data = ":0"\ndefault_origin = "http://o"\n'
     path = tmp_path / "d.conf"
@@ -277,7 +288,8 @@ def test_health_and_readiness(node):
 
 
 def test_listed_metrics_are_those_served(make_cluster, origin):
-    """Those of a node without a disk and without certificates."""
+    """Those of a node without a disk, without certificates, and not beside
+    another cache (test_sidecar.py)."""
     c = make_cluster(2, placement="single-shared", members="command:true")
     c.origin_url = origin.url
     c.start()
@@ -291,9 +303,10 @@ def test_listed_metrics_are_those_served(make_cluster, origin):
     for name, _, text in listed:  # each is read alone
         assert not re.search(r"\b(it|they|them)\b|^(its|their|of)\b",
                              text), (name, text)
-    assert set(served) == {
+    other = re.compile("digestd_(disk|certificate|sidecar|nginx|squid)_")
+    assert {row for row in served if not other.match(row[0])} == {
         (name, text, kind) for name, kind, text in listed
-        if not re.match("digestd_(disk|certificate)_", name)}
+        if not other.match(name)}
 
 
 def test_metrics_pass_promtool(make_cluster, origin):
@@ -303,13 +316,52 @@ def test_metrics_pass_promtool(make_cluster, origin):
     c.origin_url = origin.url
     c.start()
     c.wait_settled()
+    origin.set("/a", fields={"Cache-Control": "max-age=600"}, body=b"x")
+    for path in ("/a", "/a", "/missing"):
+        c.nodes[0].get(path)
     metrics = request(c.nodes[0].admin, "/metrics")
     assert metrics.get("Content-Type").startswith("text/plain; version=0.0.4")
     r = subprocess.run(["promtool", "check", "metrics"], input=metrics.body,
                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                        check=False)
     assert r.returncode == 0, r.stdout.decode()
-    assert b'digestd_peer_usable{peer="n2"} 1' in metrics.body
+    text = metrics.body.decode()
+    for line in ('peer_usable{peer="n2"} 1',
+                 'request_duration_seconds_count{source="memory"} 1',
+                 'request_duration_seconds_count{source="origin"} 2',
+                 'time_to_first_byte_seconds_count{source="origin"} 2',
+                 'time_to_first_byte_seconds_bucket{source="memory",'
+                 'le="+Inf"} 1',
+                 f'upstream_duration_seconds_count{{kind="origin",'
+                 f'upstream="{origin.url}"}} 2',
+                 'responses_total{class="2xx"} 2',
+                 'responses_total{class="4xx"} 1',
+                 'config_last_reload_successful 1', 'threads 1'):
+        assert f"\ndigestd_{line}\n" in text, line
+    assert re.search('^digestd_build_info{version="[0-9.]+[^"]*"} 1$', text,
+                     re.M)
+
+
+def test_more_than_fifty_names_are_other(make_cluster, serve):
+    """Origins and peers beyond that are one."""
+    page = serve(lambda r, c: servers.response(200, {}, b"page"))
+    c = make_cluster(1, ready_wait="0s")
+    node = c.nodes[0]
+    node.lines = [f'origin "o{i}" {{ url = "http://127.0.0.{i + 1}:'
+                  f'{page.port}" }}' for i in range(52)]
+    node.lines += [f'peer "p{i}" {{ url = "http://127.0.0.{i + 1}:'
+                   f'{page.port}" }}' for i in range(52)]
+    c.start()
+    for i in range(52):
+        node.get("/", host=f"o{i}")
+    text = request(node.admin, "/metrics").body.decode()
+    origins = re.findall(r'^digestd_upstream_received_bytes_total\{kind='
+                         r'"origin",upstream="(.*?)"', text, re.M)
+    assert len(origins) == 51 and origins[-1] == "other"
+    assert 'kind="origin",upstream="other",cause="refused"} 2\n' in text
+    peers = re.findall(r'^digestd_peer_lookups_total\{peer="(.*?)"', text,
+                       re.M)
+    assert len(peers) == 51 and peers[-1] == "other"
 
 
 def reload_as(node, number):
@@ -320,7 +372,7 @@ def reload_as(node, number):
     node.options["cache_size"] = f"{number % 3 + 1}M"
     node.options["max_object_size"] = "9Q" if number % 10 == 9 \
         else f"{number + 1}M"
-    node.peers = [("other", node.data)][number % 2:]
+    node.peers = [("other", 9)][number % 2:]  # nobody listens there
     node.write()
     node.process.signal(signal.SIGHUP)
     until(lambda: node.process.logged().count(done) > before, what=done)

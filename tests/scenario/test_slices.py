@@ -253,6 +253,28 @@ def test_slices_of_a_peer(make_cluster, origin):
     assert n["variant_misses"] > 0
 
 
+def test_slices_are_purged_by_their_source(make_cluster, origin):
+    """Also those of an object whose head is from the origin."""
+    c = make_cluster(2, placement="keep")
+    c.origin_url = origin.url
+    one, other = c.start().nodes
+    video = Video(origin, mib=8)
+    get(other, 0, MIB)
+    get(one, 4 * MIB, 6 * MIB)
+    c.wait_settled()
+    video.asked.clear()
+    assert get(other, 4 * MIB, 6 * MIB).body == video.part(4 * MIB, 6 * MIB)
+    assert not video.asked
+    one.process.end()
+    purged = request(other.admin, "/", method="PURGE",
+                     headers={"Purge-Tag": ":n1"})
+    assert purged.status == 200
+    assert get(other, 0, MIB).source == "hit"
+    assert get(other, 4 * MIB, 6 * MIB).body == video.part(4 * MIB, 6 * MIB)
+    again = [n for n, times in enumerate(video.slices_asked()) if times]
+    assert again[:2] == [4, 5]
+
+
 def test_what_nobody_gets_any_more_costs_one_reply(node, origin):
     """Its head goes with the first range that is refused, and not when it is
     stale: the next client hears why."""

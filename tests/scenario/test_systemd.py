@@ -19,8 +19,11 @@ from cluster import request
 BUILD = os.path.abspath(os.environ.get("top_builddir", "."))
 UNIT = os.path.join(BUILD, "docs", "systemd", "digestd.service")
 SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+SOCKET = os.path.join(SOURCE, "docs", "systemd", "digestd.socket")
+TMPFILES = os.path.join(SOURCE, "docs", "systemd", "tmpfiles.d",
+                        "digestd.conf")
 SYSUSERS = os.path.join(SOURCE, "docs", "systemd", "digestd.conf")
-MOST_EXPOSED = 15  # tenths, of 100
+MOST_EXPOSED = 14  # tenths, of 100
 
 
 def analyze(*args):
@@ -56,6 +59,28 @@ def runnable(tmp_path):
 def test_unit_is_one(runnable):
     code, said = analyze("verify", "--man=no", runnable)
     assert (code, said) == (0, "")
+
+
+def test_socket_unit_is_one(runnable, tmp_path):
+    """With the service beside it."""
+    path = shutil.copy(SOCKET, tmp_path)
+    assert analyze("verify", "--man=no", path) == (0, "")
+    with open(path, "a", encoding="ascii") as f:
+        f.write("[Socket]\nNonsense=yes\n")
+    assert "Nonsense" in analyze("verify", "--man=no", path)[1]
+
+
+def test_folders_are_those_of_the_unit():
+    with open(TMPFILES, encoding="ascii") as f:
+        rows = [shlex.split(line, comments=True) for line in f]
+    found = {row[1]: row[2:5] for row in rows if row}
+    user = settings("User")[0]
+    wanted = {}
+    for name, below in (("State", "lib"), ("Cache", "cache"), ("Logs", "log")):
+        mode = settings(f"{name}DirectoryMode")[0]
+        wanted[f"/var/{below}/" + settings(f"{name}Directory")[0]] = [
+            mode, user, user]
+    assert found == wanted
 
 
 def test_a_fault_in_the_unit_is_found(runnable):
@@ -188,12 +213,91 @@ def test_refused_call_is_found():
 def test_service_without_a_key(service):
     """What stands for the missing file is no key; whoever has no peers needs
     none."""
-    service.credential(settings("SetCredential")[0].split(":")[1])
+    service.credential(settings("SetCredential")[0].split(":")[1] + "\n")
     service.start()
     refused = service.node.process
     assert refused.wait(20 * scd.SLOW) == 1
     service.node.cluster.processes.remove(refused)
-    assert "cluster.key:1: not 32" in refused.logged()
+    assert ("cluster.key: has no key; make one, the same for all nodes: "
+            "(umask 077; openssl rand -hex 16 >/etc/digestd.key)"
+            ) in refused.logged()
     service.node.options["listen_peer"] = None
     service.start()
     assert service.told() == {"READY": "1"}
+
+
+class Activated:
+    """A node whose sockets a service manager has opened: it has them by their
+    names, or by their addresses."""
+
+    def __init__(self, node, names=None):
+        self.node = node
+        ports = [node.data, node.peer, node.admin]
+        argv = ["systemd-socket-activate", "-E", "ASAN_OPTIONS"]
+        for port in ports[:len(names or ports)]:
+            argv += ["-l", f"127.0.0.1:{port}"]
+        if names:
+            argv.append("--fdname=" + ":".join(names))
+        node.write()
+        node.process = scd.Process([*argv, scd.DIGESTD, "-c", node.path],
+                                   node.path + ".log")
+        node.cluster.processes.append(node.process)
+        scd.until(lambda: scd.connectable(ports[0]), what="activation")
+
+
+@pytest.fixture
+def activated(make_cluster, origin):
+    if not shutil.which("systemd-socket-activate"):
+        pytest.skip("systemd-socket-activate is missing")
+
+    def make(names=None, **options):
+        c = make_cluster(1, threads="3", **options)
+        c.origin_url = origin.url
+        return Activated(c.nodes[0], names).node
+    return make
+
+
+def serves(node, origin):
+    origin.set("/a", body=b"x" * 3000, fields={"Cache-Control": "max-age=60"})
+    node.wait_ready()
+    for _ in range(20):
+        assert node.get("/a").body == b"x" * 3000
+    assert request(node.peer, "/scd/v1/digest").status in (401, 403)
+    assert node.process.logged().count("listen_") == 0, node.process.logged()
+
+
+def test_sockets_are_known_by_their_addresses(activated, origin):
+    """Three workers share each: none of them has SO_REUSEPORT."""
+    serves(activated(), origin)
+
+
+def test_sockets_are_known_by_their_names(activated, origin):
+    """Whatever the configuration says of addresses."""
+    serves(activated(("data", "peer", "admin"),
+                     listen_data=f"127.0.0.1:{scd.free_port()}",
+                     listen_peer=f"127.0.0.1:{scd.free_port()}",
+                     listen_admin=f"127.0.0.1:{scd.free_port()}"), origin)
+
+
+def test_some_sockets_are_the_nodes_own(activated, origin):
+    node = activated(("data",))
+    serves(node, origin)
+    assert node.status()["node"] == node.name
+
+
+def test_a_socket_of_nobody_is_refused(activated):
+    node = activated(("http",), listen_data=f"127.0.0.1:{scd.free_port()}")
+    assert node.process.wait(20 * scd.SLOW) == 1
+    node.cluster.processes.remove(node.process)
+    assert (f'socket "http" of the service manager, on port {node.data}, is '
+            "for no listener") in node.process.logged()
+
+
+def test_a_socket_that_does_not_listen_is_refused(tmp_path):
+    """LISTEN_FDS as systemd has it; the descriptor is a file."""
+    path = tmp_path / "d.conf"
+    path.write_text('listen_data = "127.0.0.1:0"\nforward = true\n')
+    run = ('exec 3<"$0"; LISTEN_FDS=1 LISTEN_PID=$$ exec "$1" -c "$0"')
+    r = subprocess.run(["sh", "-c", run, str(path), scd.DIGESTD], check=False,
+                       stderr=subprocess.PIPE, text=True)
+    assert r.returncode == 1 and "LISTEN_FDS" in r.stderr, r.stderr

@@ -103,6 +103,28 @@ static const char *storm_origin_judge_fields(const char *at, const char *end)
 	return lengths + codings > 1 ? "two lengths" : NULL;
 }
 
+/* The length of trailers and the line that ends them, behind the last chunk;
+ * 0: not whole. A node passes a client's on. */
+static size_t storm_origin_measure_trailers(const char *at, size_t len,
+					    const char **wrong)
+{
+	size_t used = 0;
+
+	for (;;) {
+		const char *line = at + used, *colon;
+		const char *end = memmem(line, len - used, "\r\n", 2);
+
+		if (!end)
+			return 0;
+		used = (size_t)(end + 2 - at);
+		if (end == line)
+			return used;
+		colon = memchr(line, ':', (size_t)(end - line));
+		if (!colon || !storm_text_is_token(line, colon))
+			*wrong = "a trailer whose name is no token";
+	}
+}
+
 /* The length of a chunked body; 0: not whole. */
 static size_t storm_origin_measure_chunks(const char *at, size_t len,
 					  const char **wrong)
@@ -120,14 +142,16 @@ static size_t storm_origin_measure_chunks(const char *at, size_t len,
 		if (after == at + used || after != end)
 			*wrong = "a malformed chunk";
 		used = (size_t)(end + 2 - at);
-		if (*wrong || len - used < 2 || size > len - used - 2)
-			return *wrong ? len : 0;
-		used += size + (size ? 2 : 0);
-		if (size)
-			continue;
-		if (memcmp(at + used, "\r\n", 2))
-			*wrong = "trailers";
-		return used + 2;
+		if (*wrong)
+			return len;
+		if (!size) {
+			size = storm_origin_measure_trailers(at + used,
+							     len - used, wrong);
+			return size ? used + size : 0;
+		}
+		if (len - used < 2 || size > len - used - 2)
+			return 0;
+		used += size + 2;
 	}
 }
 

@@ -61,10 +61,14 @@ class Program:
         test.__name__ = label
         return test
 
-    def examples(self, folder):
+    def examples(self, folder, title=None, **environment):
         """Runs every literal block of EXAMPLES of the manual in a shell, as a
-        user would, in a folder. Returns the blocks, and what they said."""
-        text = self.manual().split(".Sh EXAMPLES")[1]
+        user would, in a folder: those before its parts, or of a part. Returns
+        the blocks, and what they said."""
+        text = self.manual().split(".Sh EXAMPLES")[1].split("\n.Sh ")[0]
+        parts = text.split("\n.Ss ")
+        text = parts[0] if title is None else next(
+            p for p in parts if p.startswith(title + "\n"))
         blocks = re.findall(r"\.Bd -literal[^\n]*\n(.*?)\.Ed", text, re.S)
         path = os.path.dirname(self.path) + ":" + os.environ["PATH"]
         said = ""
@@ -72,7 +76,8 @@ class Program:
             script = "set -e\n" + block.replace(r"\e", "\\")
             r = subprocess.run(["sh", "-c", script], cwd=folder, check=False,
                                stdout=subprocess.PIPE, text=True,
-                               env={**os.environ, "PATH": path})
+                               env={**os.environ, "PATH": path,
+                                    **environment})
             assert r.returncode == 0, block
             said += r.stdout
         return blocks, said
