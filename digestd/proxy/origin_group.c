@@ -157,10 +157,16 @@ static void origin_group_add(struct origin_group *g, size_t url,
 		return;
 	slot = &g->slots[i];
 	free(slot->label);
-	*slot = (struct origin_slot){ .label = label, .url = url,
-				      .placed = address };
-	if (address)
-		slot->address = *address;
+	/* users and owed stay: origin_group_take_alone() counts itself before
+	 * it looks whether the number is still the one it read */
+	slot->label = label;
+	slot->url = url;
+	slot->placed = address;
+	slot->address = address ? *address : (union resolver_address){ 0 };
+	slot->cause = TROUBLE_none;
+	slot->out_ms = 0;
+	__atomic_store_n(&slot->requests, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->troubled, false, __ATOMIC_RELAXED);
 	origin_set_add(&g->set, i, backup);
 	origin_group_look_alone(g);
 }
