@@ -64,15 +64,22 @@ class Tap:
                      + report.longreprtext.replace("\n", " "))
 
 
-# What clients and origins say to one node, and what else becomes of one node.
-# make check runs both beside those of clusters: all of them mostly wait.
+# Each set is a test of its own for Automake, of about the same length. make
+# check runs them side by side: all of them mostly wait. What clients and origins
+# say to one node; what else becomes of one node; what purges and age forbid to
+# serve; what stands beside nodes: origins, other caches, who watches them.
+# Those of no set are of clusters.
 OF_MESSAGES = {f"test_{name}.py" for name in """
     causes cookies early front http http2 interim proxy_protocol ranges refusals
     slow tls trailers upgrade uploads""".split()}
 OF_ONE_NODE = {f"test_{name}.py" for name in """
     access_log admission control disk handover kill memory nginx operating
-    operation soak systemd
-    tutorial varnish whole""".split()}
+    operation soak systemd tutorial varnish whole""".split()}
+OF_PURGES = {f"test_{name}.py" for name in """
+    invalidation leases lies purge purge_soak stale""".split()}
+OF_NEIGHBOURS = {f"test_{name}.py" for name in """
+    monitoring origins sidecar sites squid squid_sibling status_page
+    varnish_sidecar""".split()}
 # Whose figures are those of a plain build, or that are about what other
 # programs make of a node's output: nothing for one with sanitizers.
 OF_FIGURES = {"test_distance.py", "test_simulated.py", "test_tutorial.py",
@@ -102,7 +109,8 @@ def files(names=None):
             if name.startswith("test_") and name.endswith(".py")
             and is_wanted(name)
             and (name in names if names else
-                 name not in OF_MESSAGES | OF_ONE_NODE)]
+                 name not in (OF_MESSAGES | OF_ONE_NODE | OF_PURGES
+                              | OF_NEIGHBOURS))]
 
 
 def run(args):
