@@ -65,10 +65,10 @@ class Tap:
 
 
 # Each set is a test of its own for Automake, of about the same length. make
-# check runs them side by side: all of them mostly wait. What clients and origins
-# say to one node; what else becomes of one node; what purges and age forbid to
-# serve; what stands beside nodes: origins, other caches, who watches them.
-# Those of no set are of clusters.
+# check runs them side by side: all of them mostly wait. What clients and
+# origins say to one node; what else becomes of one node; what purges and age
+# forbid to serve; what stands beside nodes: origins, other caches, who watches
+# them. Those of no set are of clusters.
 OF_MESSAGES = {f"test_{name}.py" for name in """
     causes cookies early front http http2 interim proxy_protocol ranges refusals
     slow tls trailers upgrade uploads""".split()}
