@@ -288,5 +288,6 @@ void config_check_whole(struct config *c, const struct config_check *check)
 	configuration_check_paths(c, check);
 	config_listeners_check(c, check);
 	config_listeners_check_upstreams(c, check);
+	config_listeners_check_open(c, check);
 	config_key_load(c, check);
 }

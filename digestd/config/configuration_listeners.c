@@ -13,6 +13,7 @@
 #include "digestd/config/configuration_check.h"
 #include "digestd/config/value.h"
 #include "digestd/node/site.h"
+#include "digestd/os/address_prefix.h"
 #include "digestd/peers/upstream.h"
 
 struct endpoint {
@@ -213,4 +214,25 @@ void config_listeners_check_upstreams(const struct config *c,
 			configuration_listeners_refuse(check, &c->peers[i],
 						       "peer", own);
 	}
+}
+
+void config_listeners_check_open(const struct config *c,
+				 const struct config_check *check)
+{
+	struct address_prefixes clients;
+	struct endpoint data;
+
+	assert(check->warnings);
+	if (!c->forward || !c->listen_data || c->tls_data_ca)
+		return;
+	if (address_prefixes_read(c->client_addresses, &clients) &&
+	    clients.count)
+		return;
+	data = configuration_listeners_endpoint_parse(c->listen_data);
+	if (!data.any && configuration_listeners_is_local(&data))
+		return;
+	config_report_option(check, "forward", check->warnings);
+	config_report(check->warnings, "everybody who reaches listen_data can "
+		      "use this proxy: client_addresses does not say who may"
+		      "\n");
 }

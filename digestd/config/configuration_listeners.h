@@ -1,6 +1,6 @@
 /*
- * The listeners of a configuration: that no two of them are one, and that
- * none is an origin or a peer. Only
+ * The listeners of a configuration: that no two of them are one, that none
+ * is an origin or a peer, and that no forward proxy is open by accident. Only
  * configuration_check.c has a use for it.
  */
 #ifndef DIGESTD_CONFIG_CONFIGURATION_LISTENERS_H
@@ -22,5 +22,12 @@ void config_listeners_check(const struct config *c,
  */
 void config_listeners_check_upstreams(const struct config *c,
 				      const struct config_check *check);
+
+/*
+ * A forward proxy that works for everybody who reaches it is a warning: nothing
+ * says which clients it is for, and others than this machine's can connect.
+ */
+void config_listeners_check_open(const struct config *c,
+				 const struct config_check *check);
 
 #endif

@@ -104,6 +104,8 @@ struct node_entry node_door_enter(const struct node_door *d)
 {
 	enum node_way way;
 
+	if (d->barred)
+		return node_door_refuse(403, "client");
 	if (via_loops(d->fields, d->node))
 		return node_door_refuse(508, "loop");
 	if (node_door_is_for_node(d))

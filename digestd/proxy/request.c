@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "digestd/node/node_door.h"
 #include "digestd/peers/invalidation_api.h"
@@ -130,6 +131,22 @@ static void request_resolve(struct request *r, struct node_door *door)
 	door->site = q->site;
 }
 
+/*
+ * Whether the client is one that the configuration does not let ask. Only
+ * addresses of networks can be listed: a client at a UNIX socket has been let
+ * in by the socket's permissions.
+ */
+static bool request_is_barred(const struct request *r)
+{
+	const struct address_prefixes *clients = &r->q->settings->clients;
+	const struct sockaddr *from = exchange_request(r->x)->client;
+
+	if (!clients->count || r->node.from_peer)
+		return false;
+	return from->sa_family != AF_UNIX &&
+	       !address_prefixes_have(clients, from);
+}
+
 static struct node_entry request_ask_door(struct request *r)
 {
 	const struct server_request *in = exchange_request(r->x);
@@ -140,6 +157,7 @@ static struct node_entry request_ask_door(struct request *r)
 		.has_default = set->default_origin,
 		.max_upload_bytes = set->max_upload_bytes,
 		.from_peer = r->node.from_peer,
+		.barred = request_is_barred(r),
 		.get = r->q->get,
 		.head = r->q->head,
 		.options = question_is_method(r->q, "OPTIONS"),
@@ -150,7 +168,8 @@ static struct node_entry request_ask_door(struct request *r)
 		.body_len = in->body_len,
 	};
 
-	request_resolve(r, &door);
+	if (!door.barred) /* nothing is looked up for who gets nothing */
+		request_resolve(r, &door);
 	return node_door_enter(&door);
 }
 

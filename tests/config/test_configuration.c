@@ -372,7 +372,12 @@ static const struct {
 	const char *label, *text;
 } right[] = {
 	{ "as little as possible", BASE },
-	{ "a forward proxy needs no origin", NODE LISTEN "forward = true\n" },
+	{ "a forward proxy needs no origin",
+	  NODE LISTEN "forward = true\nclient_addresses = \"10.0.0.0/8\"\n" },
+	{ "a forward proxy for this machine",
+	  NODE "listen_data = \"[::1]:1\"\nforward = true\n" },
+	{ "a forward proxy for all, which is meant", BASE
+	  "forward = true\nclient_addresses = \"0.0.0.0/0, ::/0\"\n" },
 	{ "an origin section is enough",
 	  NODE LISTEN "origin \"www\" { url = \"http://b\" }\n" },
 	{ "other ports", BASE "listen_admin = \":8081\"\n" },
@@ -419,6 +424,28 @@ static void test_right(void **state)
 	}
 }
 
+/* It is a warning: all those that there are would not start any more. */
+static void test_an_open_proxy_is_told(void **state)
+{
+	static const char *const open[] = {
+		BASE "forward = true\n",
+		BASE "forward = true\nclient_addresses = \"\"\n",
+		BASE "forward = true\nclient_addresses = \" ,\"\n",
+		NODE "listen_data = \"0.0.0.0:1\"\n" ORIGIN "forward = true\n",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(open); i++) {
+		struct config *c = NULL;
+
+		assert_int_equal(config_load_finds(
+			open[i], open[i], AT ":4: forward: everybody who "
+			"reaches listen_data can use this proxy: "
+			"client_addresses does not say who may\n", &c), 0);
+		config_free(&c);
+	}
+}
+
 static struct config *load(const char *text)
 {
 	struct config *c = NULL;
@@ -459,6 +486,7 @@ static void test_values_arrive(void **state)
 	struct config *c = load(
 		BASE "threads = 3\ncache_size = \"64M\"\nwait = \"2m\"\n"
 		"poll = \"2s\"\npublish_share = \"0.5\"\nforward = true\n"
+		"client_addresses = \"10.0.0.0/8 ::1\"\n"
 		"filter_resize = false\nadmission_ram = \"0.1\"\n"
 		"eviction = \"lru\"\nmax_object_size = \"65M\"\n"
 		"cluster_key = \"" KEY "\"\n"
@@ -481,6 +509,7 @@ static void test_values_arrive(void **state)
 	assert_true(c->publish_share == .5);
 	assert_true(c->admission_ram == .1);
 	assert_true(c->forward);
+	assert_string_equal(c->client_addresses, "10.0.0.0/8 ::1");
 	assert_false(c->filter_resize);
 	assert_true(c->tls_origin_verify); /* as it is by default */
 	/* nothing larger than the cache is stored */
@@ -702,6 +731,7 @@ int main(void)
 		cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_too_many_peers),
 		cmocka_unit_test(test_right),
+		cmocka_unit_test(test_an_open_proxy_is_told),
 		cmocka_unit_test(test_values_arrive),
 		cmocka_unit_test(test_threads_follow_processors),
 		cmocka_unit_test(test_a_node_has_its_hosts_name),

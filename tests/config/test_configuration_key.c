@@ -11,7 +11,7 @@
 #include "tests/config/config_file.h"
 #include "tests/unit.h"
 
-#define BASE "node = \"a\"\nlisten_data = \":8080\"\nforward = true\n"
+#define BASE "node = \"a\"\nlisten_data = \"127.0.0.1:8080\"\nforward = true\n"
 #define KEY "0123456789abcdef0123456789abcdef"
 #define OTHER "fedcba98765432100123456789abcdef"
 #define PUBLISHED "00112233445566778899aabbccddeeff"

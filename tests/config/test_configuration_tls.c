@@ -12,7 +12,7 @@
 #include "tests/tls/certificate.h"
 #include "tests/unit.h"
 
-#define BASE "node = \"a\"\nlisten_data = \":8080\"\nforward = true\n"
+#define BASE "node = \"a\"\nlisten_data = \"127.0.0.1:8080\"\nforward = true\n"
 #define CRT(set) "tls_" set "_certificate = \"%D/a.crt\"\n"
 #define KEY(set) "tls_" set "_key = \"%D/a.key\"\n"
 #define CA(set) "tls_" set "_ca = \"%D/a.crt\"\n"

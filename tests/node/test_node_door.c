@@ -26,7 +26,8 @@ enum {
 	SITE = 1 << 9,
 	NOMEM = 1 << 10,
 	WHOLE = 1 << 11, /* it has just the length that it may have */
-	BITS = 12,
+	BARRED = 1 << 12,
+	BITS = 13,
 };
 
 enum { MAX_UPLOAD = 100 };
@@ -50,6 +51,7 @@ static struct node_entry enter(enum method method, unsigned facts,
 		.has_default = facts & DEFAULT,
 		.max_upload_bytes = MAX_UPLOAD,
 		.from_peer = facts & PEER,
+		.barred = facts & BARRED,
 		.get = method == GET,
 		.head = method == HEAD,
 		.options = method == OPTIONS,
@@ -121,6 +123,11 @@ static const struct {
 	{ "a peer's loop", GET, PEER, HTTP, { "CDN-Loop", "a" }, 508, 0 },
 	{ "a loop goes before all", OPTIONS, STAR | NOMEM, NONE,
 	  { "Via", "1.1 a" }, 508, 0 },
+	{ "a client that may not ask", GET, DEFAULT | BARRED, PATH, { 0 },
+	  403, 0 },
+	{ "it is not told of a loop", GET, BARRED, HTTP, { "Via", "1.1 a" },
+	  403, 0 },
+	{ "nor what OPTIONS say", OPTIONS, STAR | BARRED, NONE, { 0 }, 403, 0 },
 	{ "another's Via", GET, DEFAULT, PATH, { "Via", "1.1 b" },
 	  IN, NODE_WAY_DEFAULT },
 	{ "the last for OPTIONS", OPTIONS, DEFAULT, PATH,
@@ -235,6 +242,8 @@ static void expect_sound(enum method method, unsigned facts, unsigned target)
 	static const struct pair nothing = { 0 };
 	const struct node_entry e = enter(method, facts, target, &nothing);
 
+	if (facts & BARRED)
+		assert_int_equal(e.status, 403);
 	if (e.action == NODE_DOOR_REFUSE)
 		assert_in_range(e.status, 400, 599);
 	if (e.action == NODE_DOOR_OPTIONS)

@@ -2,7 +2,9 @@
 log has a line."""
 
 import re
+import signal
 import socket
+import subprocess
 
 import pytest
 
@@ -62,6 +64,87 @@ def test_by_the_door(make_cluster):
     assert node.get("http://other/", host="other").status == 403
     assert refusals(node) == {"host": 1, "body_size": 1, "forbidden": 1,
                               "loop": 1}
+
+
+def ask_from(address, node, message=b"GET / HTTP/1.1\r\n" + HOST + b"\r\n"):
+    with socket.create_connection(("127.0.0.1", node.data), 10,
+                                  (address, 0)) as s:
+        s.sendall(message)
+        return s.recv(4096)
+
+
+def test_clients_that_are_not_listed(make_cluster, origin, tmp_path):
+    """Neither from the store nor otherwise; a reload lists others."""
+    log = tmp_path / "access.log"
+    origin.set("/", fields={"Cache-Control": "max-age=100"}, body=b"x")
+    node = behind(make_cluster, origin, client_addresses="127.0.0.2, ::1",
+                  access_log=str(log), access_log_format="%{reason} %{client}")
+    assert ask_from("127.0.0.2", node).startswith(b"HTTP/1.1 200")
+    for message in (b"GET / HTTP/1.1\r\n" + HOST + b"\r\n",
+                    b"GET /other HTTP/1.1\r\n" + HOST +
+                    b"X-Forwarded-For: 127.0.0.2\r\n\r\n",
+                    b"OPTIONS * HTTP/1.1\r\n" + HOST + b"\r\n",
+                    b"POST / HTTP/1.1\r\n" + HOST +
+                    b"Content-Length: 1\r\n\r\nx"):
+        answer = ask_from("127.0.0.1", node, message)
+        assert answer.startswith(b"HTTP/1.1 403")
+        assert b'detail="client"' in answer
+    assert refusals(node) == {"forbidden": 4}
+    assert origin.count() == 1
+    until(lambda: log.read_text().count("client 127.0.0.1\n") == 4,
+          what="logged")
+    with socket.create_connection(("127.0.0.1", node.data), 10) as s:
+        node.options["client_addresses"] = "127.0.0.1"
+        node.write()
+        node.process.signal(signal.SIGHUP)
+
+        def status():
+            s.sendall(b"HEAD / HTTP/1.1\r\n" + HOST + b"\r\n")
+            return s.recv(4096)[:12]
+        until(lambda: status() == b"HTTP/1.1 200", what="reloaded")
+    assert ask_from("127.0.0.2", node).startswith(b"HTTP/1.1 403")
+
+
+def test_clients_that_are_not_listed_by_http2(make_cluster, origin):
+    if "HTTP2" not in subprocess.run(
+            ["curl", "-V"], stdout=subprocess.PIPE, check=True,
+            text=True).stdout:
+        pytest.skip("there is no curl with HTTP/2")
+    node = behind(make_cluster, origin, client_addresses="127.0.0.2",
+                  http2_plain=True)
+    origin.set("/", body=b"x")
+    for address, status in (("127.0.0.1", "2 403"), ("127.0.0.2", "2 200")):
+        assert subprocess.run(
+            ["curl", "-sS", "-o", "/dev/null", "--http2-prior-knowledge",
+             "--interface", address, "-w", "%{http_version} %{http_code}",
+             f"http://127.0.0.1:{node.data}/"], stdout=subprocess.PIPE,
+            check=True, text=True).stdout == status
+    assert refusals(node) == {"forbidden": 1}
+
+
+def test_clients_behind_a_load_balancer_that_are_not_listed(make_cluster,
+                                                            origin):
+    """It is the client that is meant, not the balancer."""
+    node = behind(make_cluster, origin, client_addresses="192.0.2.0/24",
+                  proxy_protocol_data=True, trusted_proxies="127.0.0.1")
+    origin.set("/", body=b"x")
+    for header, status in ((b"TCP4 192.0.2.7 192.0.2.1 4000 80", b"200"),
+                           (b"TCP4 198.51.100.7 192.0.2.1 4000 80", b"403"),
+                           (b"TCP6 2001:db8::1 2001:db8::2 4000 80", b"403"),
+                           (b"UNKNOWN", b"403")):
+        answer = ask_from("127.0.0.1", node, b"PROXY " + header + b"\r\n"
+                          b"GET / HTTP/1.1\r\n" + HOST + b"\r\n")
+        assert answer[9:12] == status, header
+
+
+def test_an_open_forward_proxy_is_told(make_cluster, origin):
+    line = "forward: everybody who reaches listen_data can use this proxy"
+    for options, told in (({}, True), ({"client_addresses": "::/0"}, False)):
+        c = make_cluster(1, forward=True, **options)
+        c.nodes[0].options["listen_data"] = f":{c.nodes[0].data}"
+        c.origin_url = origin.url
+        node = c.start().nodes[0]
+        assert (line in node.process.logged()) is told
 
 
 def test_connections_of_an_address(make_cluster, origin):
