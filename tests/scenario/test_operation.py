@@ -108,8 +108,9 @@ def test_the_manual_has_the_limits_that_hold(tmp_path):
 
 
 def test_examples_are_right():
-    r = check(os.path.join(ROOT, "docs", "examples", "minimal.conf"))
-    assert r.returncode == 0, r.stderr
+    for name in ("minimal", "forward"):
+        r = check(os.path.join(ROOT, "docs", "examples", name + ".conf"))
+        assert (r.returncode, r.stderr) == (0, ""), name
 
 
 def test_the_readme_makes_a_cluster(tmp_path):
