@@ -78,12 +78,14 @@ def test_the_end_of_freshness_is_one_fetch(make_cluster, origin, leases):
     c.wait_settled()
     for ask in (at_once, lambda nodes, target: [n.get(target) for n in nodes]):
         time.sleep(3.1)
-        before = origin.count("/page")
-        for answer in ask(c.nodes, "/page"):
+        before, began = origin.count("/page"), time.monotonic()
+        answers = ask(c.nodes, "/page")
+        ends = int((time.monotonic() - began) / 2)  # again, if this took long
+        for answer in answers:
             assert answer.body == b"page" and int(answer.get("Age", 0)) <= 2
         # a second may end meanwhile; nodes agree on who asks as far as they
         # hear of each other's questions in time
-        assert origin.count("/page") - before <= 2
+        assert origin.count("/page") - before <= 2 + ends
     counters = [n.counters() for n in c.nodes]
     assert sum(n["revalidated_by_peers"] for n in counters) >= NODES
     # the way on which it came does not grow
