@@ -88,7 +88,7 @@ OF_FIGURES = {"test_distance.py", "test_simulated.py", "test_tutorial.py",
 # Where threads meet: what make check-threads runs, which is slow.
 OF_THREADS = {f"test_{name}.py" for name in """
     access_log admission chaos cluster coming disk faults front handover kill
-    operation
+    operation origins
     purge relay sharing soak tls uploads""".split()}
 
 
