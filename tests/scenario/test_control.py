@@ -198,7 +198,8 @@ def test_peers(three, origin):
 def test_top_once(three, origin):
     """A frame of what happens meanwhile."""
     origin.set("/a", fields=MAXAGE, body=b"x" * 1000)
-    three[0].get("/a")
+    # What comes before all peers were heard of is not kept.
+    until(lambda: three[0].get("/a").source == "hit", what="kept")
     p = subprocess.Popen([CTL, "top", "--once", "--json", "-d", "0.5",
                           "--control", socket_of(three[0])],
                          stdout=subprocess.PIPE, text=True)
@@ -209,7 +210,9 @@ def test_top_once(three, origin):
     frame = json.loads(p.stdout.read())
     rate = frame["requests_per_s"]
     assert p.returncode == 0 and frame["node"] == "n1"
-    assert frame["local_hits_per_s"] == rate > 0 and n >= rate * .5 - 1
+    # A request may be counted, and how it was answered not yet.
+    assert abs(frame["local_hits_per_s"] - rate) * frame["seconds"] < 1.5
+    assert rate > 0 and n >= rate * .5 - 1
     assert frame["seconds"] >= .5 and frame["misses_per_s"] == 0
     code, out, _ = ctl(three[0], "top", "-d", "0.05")  # no terminal
     lines = out.splitlines()
