@@ -378,6 +378,8 @@ struct placer_settings part_settings_of_placement(const struct config *c)
 
 	/* the configuration is checked: it is one of them */
 	(void)placement_read(c->placement, &s.placement);
+	if (c->sidecar) /* no store: no copies to choose, nor keys to know */
+		s.placement = PLACEMENT_KEEP;
 	return s;
 }
 
@@ -389,7 +391,7 @@ bool part_settings_has_tiers(const struct config *c)
 bool part_settings_has_leases(const struct config *c)
 {
 	/* who has it is known by its owner only, until digests are in */
-	return c->leases || part_settings_has_tiers(c);
+	return c->peer_tries && (c->leases || part_settings_has_tiers(c));
 }
 
 struct sharing_settings part_settings_of_sharing(const struct config *c)

@@ -438,7 +438,9 @@ static void service_name_hash(struct service *s)
 
 	part_settings_hash_name(s->config, name);
 	digest_api_name_hash(s->api, name);
-	digest_api_say_leases(s->api, part_settings_has_leases(s->config));
+	if (!s->config->sidecar) /* which fetches nothing that it keeps */
+		digest_api_say_leases(s->api,
+				      part_settings_has_leases(s->config));
 }
 
 static int service_start(struct service *s)

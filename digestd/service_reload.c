@@ -39,7 +39,8 @@ static int service_apply(struct service *s, const struct config *c)
 		peer_follower_set(s->follow, &following);
 	if (s->copier)
 		copier_set(s->copier, &copying);
-	digest_api_say_leases(s->api, part_settings_has_leases(c));
+	if (!c->sidecar) /* which fetches nothing that it keeps */
+		digest_api_say_leases(s->api, part_settings_has_leases(c));
 	if (!err)
 		err = service_apply_peers(s, c);
 	admitter_set(s->admitter, &admission, loop_now_ms(s->loop));

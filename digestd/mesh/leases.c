@@ -147,8 +147,12 @@ uint64_t lease_owner(const struct peerset *view, const struct scd_key *key,
 {
 	uint64_t owner = self;
 
-	for (size_t i = 0; i < peerset_count(view); i++)
-		owner = leases_heavier(owner, peerset_at(view, i), key);
+	for (size_t i = 0; i < peerset_count(view); i++) {
+		const struct peerset_peer *p = peerset_at(view, i);
+
+		if (p->leases)
+			owner = leases_heavier(owner, p, key);
+	}
 	return owner;
 }
 

@@ -72,7 +72,7 @@ bool leases_is_alone(const struct leases *l, const struct scd_key *key,
 
 /*
  * The owner of a key: the instance of this node (self), or that of a peer of
- * the view which may be asked and whose digest is here.
+ * the view which may be asked, grants leases, and whose digest is here.
  */
 uint64_t lease_owner(const struct peerset *view, const struct scd_key *key,
 		     uint64_t self);

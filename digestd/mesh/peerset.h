@@ -26,6 +26,7 @@ struct peerset_peer {
 	bool usable;                /* may be asked, and its digest counts */
 	bool half_open;             /* only to be probed: see below */
 	bool suspect; /* others doubt what it sends; not used here */
+	bool leases;  /* it says that it grants leases */
 	double rtt_ms;              /* 0: not known yet */
 	struct peer_digest *digest; /* null: none yet */
 	const struct peer_kind *kind; /* how it is asked; not used here */

@@ -184,8 +184,9 @@ static int digest_api_add_node(struct digest_api *api, struct fields *f)
 	bool says;
 
 	pthread_mutex_lock(&api->lock);
-	says = api->says_leases;
-	node = (struct digest_node){ true, api->leases, api->draining };
+	says = api->says_leases || api->draining;
+	node = (struct digest_node){ api->says_leases, api->leases,
+				     api->draining };
 	pthread_mutex_unlock(&api->lock);
 	digest_node_write(&node, text);
 	return says ? fields_add(f, DIGEST_NODE, text) : 0;

@@ -63,7 +63,8 @@ int digest_api_new(struct digest_api **out, int64_t max_wait_s,
 void digest_api_name_hash(struct digest_api *api,
 			  const char name[TOKEN_BYTES]);
 
-/* Says in each answer from now on whether this node asks for leases. */
+/* Says in each answer from now on whether this node asks for leases, and grants
+ * them; until then nothing is said of it. */
 void digest_api_say_leases(struct digest_api *api, bool leases);
 
 /* Names an instance in each answer up to a time [loop_now_ms()] as one that has

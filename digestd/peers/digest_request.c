@@ -177,8 +177,12 @@ void digest_request_read(struct digest_request *r,
 void digest_node_write(const struct digest_node *node,
 		       char text[DIGEST_NODE_BYTES])
 {
-	snprintf(text, DIGEST_NODE_BYTES, "leases%s%s",
-		 node->leases ? "" : "=?0", node->drains ? ", drains" : "");
+	snprintf(text, DIGEST_NODE_BYTES, "%s%s%s",
+		 !node->leases_said ? "" :
+		 node->leases	    ? "leases" :
+				      "leases=?0",
+		 node->leases_said && node->drains ? ", " : "",
+		 node->drains ? "drains" : "");
 }
 
 void digest_node_read(const struct fields *fields, struct digest_node *node)

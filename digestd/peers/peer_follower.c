@@ -286,10 +286,14 @@ static void peer_follower_suspect(const struct peer *by, uint64_t instance)
 /* What a whole answer about the digest says of the peer, and of others. */
 static void peer_follower_take_node(struct peer *p)
 {
+	const bool had_leases = p->says.leases;
+
 	for (size_t i = 0; i < p->update.nsuspects; i++)
 		peer_follower_suspect(p, p->update.suspects[i]);
 	peer_follower_log_leases(p);
 	p->says = p->update.says;
+	if (p->says.leases != had_leases) /* it owns keys, or no longer does */
+		p->follow->changed(p->follow->arg);
 }
 
 static bool peer_follower_is_about_digest(const struct peer *p,

@@ -28,6 +28,7 @@ struct peerset *peer_follower_view(struct peer_follower *f)
 			.usable = following_usable(&p->following),
 			.suspect = p->suspect_until_ms > loop_now_ms(f->loop),
 			.half_open = peer_health_is_half_open(health),
+			.leases = p->says.leases_said && p->says.leases,
 			.rtt_ms = peer_health_rtt_ms(health),
 			.digest = p->digest,
 			.kind = p->kind,

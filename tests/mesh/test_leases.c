@@ -108,7 +108,8 @@ static struct peerset *view_of(unsigned n, unsigned without)
 
 		assert_int_equal(scd_bloom_init(&bloom, 512, 3), SCD_OK);
 		peers[i] = (struct peerset_peer){
-			.id = i, .usable = i != without, .name = "", .url = "",
+			.id = i, .usable = i != without, .leases = true,
+			.name = "", .url = "",
 			.digest = peer_digest_take(&bloom),
 		};
 		peers[i].digest->instance = i + 1;

@@ -172,6 +172,7 @@ static void test_node(void **state)
 		{ "leases=?0", { true, false, false } },
 		{ "leases=?0, drains", { true, false, true } },
 		{ "leases, drains", { true, true, true } },
+		{ "drains", { false, false, true } },
 		{ "drains, more=3;x, leases=?1", { true, true, true } },
 		{ "leases=1", { true, false, false } },
 		{ "leases, drains,", { false, false, false } },
@@ -193,7 +194,7 @@ static void test_node(void **state)
 		fields_free(&f);
 		if (memcmp(&node, &nodes[i].node, sizeof(node)) != 0)
 			fail_msg("row %zu", i);
-		if (i < 1 || i > 4)
+		if (i < 1 || i > 5)
 			continue;
 		digest_node_write(&node, text);
 		assert_string_equal(text, nodes[i].text);
