@@ -44,7 +44,7 @@ static void configuration_sidecar_check_store(const struct config *c,
 		configuration_sidecar_refuse(check, "disk_path", why);
 	if (c->leases)
 		configuration_sidecar_refuse(check, "leases", why);
-	if (strcmp(c->placement, placement_names[PLACEMENT_SECOND]) != 0)
+	if (strcmp(c->placement, placement_names[PLACEMENT_AUTO]) != 0)
 		configuration_sidecar_refuse(check, "placement", why);
 	if (!strcmp(c->invalidation,
 		    invalidation_mode_names[INVALIDATION_STRICT]))

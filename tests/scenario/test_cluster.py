@@ -56,8 +56,8 @@ def test_remote_hit_without_the_origin(make_cluster, origin):
     assert (n["remote_hits"], n["false_hits"]) == (50, 0)
     assert n["origin_fetches"] == 0
     assert c.nodes[0].counters()["peer_served"] == 50
-    assert c.nodes[1].get("/p7").source == "peer"
-    assert c.nodes[1].get("/p7").source == "hit"  # the second made a copy
+    again = [c.nodes[1].get("/p7").source for _ in range(10)]
+    assert again[0] == "peer" and again[-1] == "hit"  # a hot copy
 
 
 def test_remote_hit_is_one_round_trip(make_cluster, origin, serve):

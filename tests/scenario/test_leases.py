@@ -121,7 +121,7 @@ def test_a_node_that_has_ended_is_waited_for_no_more(make_cluster, origin):
 
 def test_a_node_without_leases_is_named(make_cluster, origin):
     """In the status and the log of those that have them, and its own."""
-    c = make_cluster(3, leases=True)
+    c = make_cluster(3, leases=True, placement="second")
     c.origin_url = origin.url
     odd = c.nodes[2]
     odd.options["leases"] = False

@@ -216,7 +216,8 @@ def remote_hits(tmp_path, count, rate):
     write(path, asked)
     cache = sum(dict(asked).values()) // 20
     return (model(path, 4, cache)["remote_hits"],
-            simulated(path, 4, rate, cache)["remote_hits"])
+            simulated(path, 4, rate, cache, "--placement",
+                      "second")["remote_hits"])
 
 
 def test_models_are_nodes_when_requests_are_slow(tmp_path):
