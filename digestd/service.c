@@ -211,7 +211,8 @@ static int service_start_teller(struct service *s)
 		err = teller_new(s->loop, s->cache, &telling, &s->teller);
 	if (!err && strict)
 		err = renewer_new(s->teller, s->serving, &telling, &s->renewer);
-	s->purger = (struct purger){ s->loop, s->cache, .teller = s->teller };
+	s->purger = (struct purger){ s->loop, s->cache, .teller = s->teller,
+				     .sites = s->config->sites };
 	part_settings_hash_secret(s->config, s->purger.secret);
 	return err;
 }

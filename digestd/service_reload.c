@@ -126,6 +126,7 @@ static bool service_take(struct service *s, struct config *next, FILE *told)
 			"one goes on\n", next->access_log);
 	config_free(&s->config);
 	s->config = next;
+	s->purger.sites = next->sites;
 	service_log_done(refused, unopened);
 	return applied && !refused && !unopened;
 }

@@ -247,3 +247,32 @@ void site_policy(const struct site *site, const char *path,
 		policy_merge(out, &of);
 	}
 }
+
+/* Keys */
+
+int policy_normalise(const struct policy *p, char *uri, size_t *len)
+{
+	const struct query_rules rules = policy_query(p);
+
+	if (!rules.keep && !rules.drop && !rules.sort) /* saves time */
+		return 0;
+	return query_normalise(uri, len, &rules);
+}
+
+int site_normalise(const struct site *site, char *uri, size_t *len)
+{
+	static const struct site_answer none = { 0 };
+	const char *host = strstr(uri, "://");
+	struct policy policy;
+
+	assert(host);
+	site_policy(site, strchr(host + strlen("://"), '/'), &none, &policy);
+	return policy_normalise(&policy, uri, len);
+}
+
+int sites_normalise(const struct sites *sites, struct target *t)
+{
+	const struct site *site = sites_find(sites, t->host, t->host_len);
+
+	return site ? site_normalise(site, t->uri, &t->uri_len) : 0;
+}

@@ -23,6 +23,7 @@
 #include "digestd/http/path_pattern.h"
 #include "digestd/http/query.h"
 #include "digestd/http/setcookie.h"
+#include "digestd/http/target.h"
 
 /* What becomes of a client's no-cache, max-age and min-fresh. */
 enum client_no_cache {
@@ -155,5 +156,16 @@ void site_policy(const struct site *site, const char *path,
 /* What of it is about freshness, and about queries. */
 struct freshness_rules policy_freshness(const struct policy *p);
 struct query_rules policy_query(const struct policy *p);
+
+/*
+ * Makes a canonical URI, in place, what a GET for it is stored as: by a policy;
+ * by that of its path, where its host is of the site; or by that of the site of
+ * its host, where there is one (`sites` may be null). What has been made so
+ * once, doing it again leaves as it is. *len is that of the URI, which ends
+ * with a NUL. Each returns 0, or -ENOMEM, and then it is as it was.
+ */
+int policy_normalise(const struct policy *p, char *uri, size_t *len);
+int site_normalise(const struct site *site, char *uri, size_t *len);
+int sites_normalise(const struct sites *sites, struct target *t);
 
 #endif

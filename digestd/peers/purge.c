@@ -19,6 +19,7 @@
 #include "digestd/disk/disk.h"
 #include "digestd/mesh/invalidation_log.h"
 #include "digestd/mesh/purging.h"
+#include "digestd/node/site.h"
 #include "digestd/os/address.h"
 #include "digestd/os/log.h"
 #include "digestd/os/loop.h"
@@ -405,24 +406,44 @@ void purge_source(struct purger *purger, const char *name)
 		log_write(LOG_ERROR, "purge", "out of memory");
 }
 
+/* The URI of an order's target by its own scheme, or the other one, as a GET
+ * for it is stored. Returns 0, -EINVAL or -ENOMEM. */
+static int purge_resolve(const struct purge *p, const struct purge_order *o,
+			 bool other_scheme, struct target *t)
+{
+	int err = target_resolve(t, o->target.at, o->target.len,
+				 fields_get(o->fields, "Host"));
+
+	if (err)
+		return err;
+	/* first the scheme: another port may be of another site */
+	if (other_scheme)
+		err = target_set_scheme(t, target_is_https(t) ? "http" :
+								"https");
+	if (!err)
+		err = sites_normalise(p->purger->sites, t);
+	if (err)
+		target_free(t);
+	return err;
+}
+
 /* What is stored for a target by either scheme. */
 static int purge_target(struct purge *p, const struct purge_order *o)
 {
 	struct invalidation_entry entries[2];
 	struct target t;
-	int err = target_resolve(&t, o->target.at, o->target.len,
-				 fields_get(o->fields, "Host"));
 
-	if (err)
-		return err;
-	snprintf(p->subject, SUBJECT_BYTES, "%s", t.uri);
-	entries[0] = purge_entry_of(p, &t);
-	err = target_set_scheme(&t, target_is_https(&t) ? "http" : "https");
-	entries[1] = purge_entry_of(p, &t);
-	if (!err)
-		err = purge_start(p, entries, 2);
-	target_free(&t);
-	return err;
+	for (size_t i = 0; i < 2; i++) {
+		int err = purge_resolve(p, o, i, &t);
+
+		if (err)
+			return err;
+		if (!i)
+			snprintf(p->subject, SUBJECT_BYTES, "%s", t.uri);
+		entries[i] = purge_entry_of(p, &t);
+		target_free(&t);
+	}
+	return purge_start(p, entries, 2);
 }
 
 /* 400, with a line that says why. */

@@ -1,7 +1,9 @@
 /*
  * Purging: PURGE, of the admin listener and from peers.
  *
- *	PURGE of a target		all that is stored for that URI
+ *	PURGE of a target		all that is stored for that URI, in any
+ *					of the forms that the rules of its site
+ *					make one
  *	with Purge-Prefix: URI		... for the URIs that begin so
  *	with Purge-Tag: a, b		... that has one of these tags
  *
@@ -20,15 +22,19 @@
 #include "digestd/server/server.h"
 
 struct cache;
+struct sites;
 struct teller;
 struct purge;
 
-/* Zero apart from the first four. */
+/* Zero apart from the first five. */
 struct purger {
 	struct loop *loop;
 	struct cache *cache;
 	uint8_t secret[16]; /* of the hash, see scd_key_make() */
 	struct teller *teller; /* who tells peers of it; null: nobody */
+	/* By whose rules URIs are stored; borrowed, and changed with the
+	 * configuration. Null: there are none. */
+	const struct sites *sites;
 	struct purge *walks;
 };
 

@@ -60,7 +60,8 @@ static enum not_stored fill_store_refuse(struct fill *f,
 		.target = &f->q->target,
 		.freshness = &f->freshness,
 		.get = f->q->cacheable && f->q->get,
-		.post = question_is_method(f->q, "POST"),
+		.post = question_is_method(f->q, "POST") &&
+			question_has_stored_key(f->q),
 		.body_len = f->node.body_len,
 		.max_bytes = f->node.max_bytes,
 	};
@@ -617,6 +618,7 @@ void fill_keep_refreshed(struct fill *f, struct cached *c)
 /* What was invalidated. */
 struct fill_dropped {
 	bool any;     /* that was here */
+	bool failed;  /* there was no memory to find out what to drop */
 	uint64_t seq; /* the number by which peers are told; 0: they are not */
 };
 
@@ -627,15 +629,13 @@ static void fill_store_drop_uri(struct fill *f, const char *uri,
 	struct teller *teller = f->worker->shared.teller;
 	struct cache *cache = f->worker->shared.cache;
 	uint64_t *asked, seq = 0;
-	char *stored = question_stored_uri(f->q, uri);
 	struct scd_key key;
 	bool own, any;
 
-	if (stored)
-		uri = stored;
-	scd_key_make(f->q->settings->hash_secret, "GET", uri, strlen(uri),
-		     &key);
-	free(stored);
+	if (question_stored_key(f->q, uri, &key)) {
+		dropped->failed = true;
+		return;
+	}
 	own = key.lo == f->q->key.lo && key.hi == f->q->key.hi;
 	asked = own ? &f->purges : NULL;
 	any = teller && teller_tells(teller) ?
@@ -651,6 +651,8 @@ static void fill_store_drop_uri(struct fill *f, const char *uri,
 /* The reply waits until they have heard of it. */
 static void fill_store_tell(struct fill *f, const struct fill_dropped *dropped)
 {
+	if (f->client && dropped->failed)
+		request_purge_fail(f->client);
 	if (f->client && (dropped->any || dropped->seq))
 		request_purge_tell(f->client, dropped->seq);
 	else if (dropped->seq)

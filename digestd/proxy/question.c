@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digestd/http/query.h"
 #include "digestd/http/request_normal.h"
 #include "digestd/proxy/worker_inside.h"
 
@@ -70,34 +69,29 @@ question_origin_of(const struct worker_settings *set, const char *host,
 	return NULL;
 }
 
-/* By a policy. Returns 0 or -ENOMEM. */
-static int question_normalise(const struct policy *p, char *uri, size_t *len)
+int question_stored_key(const struct question *q, const char *uri,
+			struct scd_key *key)
 {
-	const struct query_rules rules = policy_query(p);
+	size_t len = strlen(uri);
+	char *stored = q->rules ? strdup(uri) : NULL;
+	int err = 0;
 
-	if (!rules.keep && !rules.drop && !rules.sort)
-		return 0;
-	return query_normalise(uri, len, &rules);
+	if (q->rules)
+		err = stored ? site_normalise(q->rules, stored, &len) : -ENOMEM;
+	if (!err)
+		scd_key_make(q->settings->hash_secret, "GET",
+			     stored ? stored : uri, len, key);
+	free(stored);
+	return err;
 }
 
-char *question_stored_uri(const struct question *q, const char *uri)
+bool question_has_stored_key(const struct question *q)
 {
-	static const struct site_answer none = { 0 };
-	size_t len = strlen(uri);
-	struct policy policy;
-	char *stored;
+	struct scd_key key;
 
-	if (!q->rules)
-		return NULL;
-	/* the same scheme and host are before its path */
-	site_policy(q->rules, uri + (q->target.path - q->target.uri), &none,
-		    &policy);
-	stored = strdup(uri);
-	if (stored && question_normalise(&policy, stored, &len)) {
-		free(stored);
-		return NULL;
-	}
-	return stored;
+	return !question_passes(q) &&
+	       !question_stored_key(q, q->target.uri, &key) &&
+	       key.lo == q->key.lo && key.hi == q->key.hi;
 }
 
 /* Makes what counts for its path. 0 or -ENOMEM. */
@@ -132,8 +126,8 @@ int question_find_site(struct question *q)
 	if (question_find_policy(q))
 		return -ENOMEM;
 	return (q->get || q->head) && !question_passes(q) ?
-		       question_normalise(q->policy, q->target.uri,
-					  &q->target.uri_len) : 0;
+		       policy_normalise(q->policy, q->target.uri,
+					&q->target.uri_len) : 0;
 }
 
 bool question_normalises_fields(const struct question *q)

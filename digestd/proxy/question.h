@@ -65,9 +65,13 @@ struct question *question_of_uri(struct worker_settings *settings,
  */
 int question_find_site(struct question *q);
 
-/* A URI of the same site as a GET for it is stored, of malloc(); null: as it
- * is, or no memory. */
-char *question_stored_uri(const struct question *q, const char *uri);
+/* The key under which a GET for a URI of the same scheme and host is stored.
+ * Returns 0 or -ENOMEM. */
+int question_stored_key(const struct question *q, const char *uri,
+			struct scd_key *key);
+
+/* Whether a GET for its target would look up its own key. */
+bool question_has_stored_key(const struct question *q);
 
 /* Whether the site wants the fields of a request changed so that fewer differ;
  * and does that: 0 or -ENOMEM. */

@@ -78,7 +78,7 @@ struct request {
 	/* purges, in request_purge.c */
 	struct request_hold *held; /* for what; null: nothing to wait for */
 	void (*reply)(struct request *r); /* then; null: not yet, or sent */
-	bool unheld; /* there was no memory to wait, and it has to */
+	bool unheld; /* what it invalidates may be served somewhere */
 	bool serves; /* what is stored may answer it, see serving_desk.h */
 	bool met; /* the peer that asks has named purges; all were applied */
 
@@ -150,6 +150,10 @@ void request_access_refused(struct worker *w, struct exchange *x,
  * reply waits for them, for a time, and until what was dropped is off the
  * disk. */
 void request_purge_tell(struct request *r, uint64_t seq);
+
+/* There was no memory to find out what it invalidates: no reply is to say that
+ * it has succeeded. */
+void request_purge_fail(struct request *r);
 
 /* Replies, at once or when peers have been told. */
 void request_purge_reply(struct request *r, void (*reply)(struct request *r));

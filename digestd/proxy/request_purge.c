@@ -79,7 +79,7 @@ static void request_purge_on_synced(void *arg)
 	reply = r->reply;
 	r->held = NULL;
 	r->reply = NULL;
-	r->unheld = refused;
+	r->unheld |= refused;
 	if (reply)
 		request_purge_reply(r, reply);
 }
@@ -129,6 +129,11 @@ void request_purge_tell(struct request *r, uint64_t seq)
 	else if (seq) /* without memory nobody waits */
 		teller_wake(w->shared.teller);
 	r->unheld |= !r->held && w->shared.serving;
+}
+
+void request_purge_fail(struct request *r)
+{
+	r->unheld = true;
 }
 
 void request_purge_reply(struct request *r, void (*reply)(struct request *r))

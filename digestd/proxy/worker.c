@@ -98,7 +98,8 @@ static int worker_open_all(struct worker *w)
 	loop_on_wait(w->loop, worker_waits, w);
 	w->ready.loop = w->loop;
 	w->purger = (struct purger){ .loop = w->loop,
-				     .cache = w->shared.cache };
+				     .cache = w->shared.cache,
+				     .sites = w->settings->sites };
 	memcpy(w->purger.secret, w->settings->hash_secret,
 	       sizeof(w->purger.secret));
 	w->heard_by = (struct heard_by){ .loop = w->loop,
@@ -232,6 +233,7 @@ static void worker_take_settings(void *arg)
 	ready_clear(&w->ready);
 	worker_settings_unref(w->settings);
 	w->settings = news->settings;
+	w->purger.sites = w->settings->sites;
 	free(news);
 }
 

@@ -237,7 +237,7 @@ struct worker_shared {
 	X(memory_given_up, "fetches ended because their client had left") \
 	X(memory_refused,  "requests refused: no memory") \
 	X(invalidated,     "objects removed by unsafe methods") \
-	X(invalidations_refused, "answers to unsafe methods that were not sent: strict, and too few peers could be told") \
+	X(invalidations_refused, "answers to unsafe methods that were not sent: strict, and too few peers could be told; or no memory") \
 	X(unleased,        "requests without a serving lease: what is stored was validated") \
 	X(tunnels,         "connections that have changed protocols (101)") \
 	X(tunnels_ended,   "tunnels that have ended") \

@@ -207,6 +207,67 @@ static void test_merge(void **state)
 	assert_int_equal(f.default_s, -1);
 }
 
+/* By rules of the site, of /keep and of /sort; its second name has a port. */
+static const struct {
+	const char *uri, *stored;
+} forms[] = {
+	{ "http://h/a", NULL },
+	{ "http://H:80/a?utm_a=1&b=2", "http://h/a?b=2" },
+	{ "https://h/a?utm_a=1", "https://h/a" },
+	{ "http://h/a?b=2&a=1", NULL },
+	{ "http://h/sort?b=2&utm_a=1&a=1", "http://h/sort?a=1&b=2" },
+	{ "http://h/keep?utm_a=1&id=7&b=1", "http://h/keep?id=7" },
+	{ "http://h/keep?b=1", "http://h/keep" },
+	{ "http://h:8080/a?utm_a=1&b=2", "http://h:8080/a?b=2" },
+	/* of no site */
+	{ "http://h:81/a?utm_a=1&b=2", NULL },
+	{ "http://i/sort?b&a", NULL },
+	/* what servers may tell apart */
+	{ "http://h/./a/../a?%75tm_a=1&utm_b", "http://h/./a/../a?%75tm_a=1" },
+	{ "http://h/%73ort?b&a", NULL },
+};
+
+static void set_key_rules(struct site *site)
+{
+	struct site_rule *r = site->rules;
+
+	r[0].kind = SITE_RULE_ALL;
+	r[0].policy = (struct policy){ .set = 1 << POLICY_drop,
+				       .drop = "utm_*" };
+	r[1].kind = SITE_RULE_PATH;
+	r[1].policy = (struct policy){ .set = 1 << POLICY_keep, .keep = "id" };
+	assert_int_equal(path_pattern_init(&r[1].pattern, "/keep"), 0);
+	r[2].kind = SITE_RULE_PATH;
+	r[2].policy = (struct policy){ .set = 1 << POLICY_sort, .sort = true };
+	assert_int_equal(path_pattern_init(&r[2].pattern, "/sort"), 0);
+	site->nrules = 3;
+}
+
+static void test_normalise(void **state)
+{
+	static const char *const names[SITES] = { "h h:8080" };
+	struct sites *s = make_sites(names);
+
+	(void)state;
+	set_key_rules(&s->at[0]);
+	for (size_t i = 0; i < NROWS(forms); i++) {
+		const char *uri = forms[i].uri;
+		const char *stored = forms[i].stored ? forms[i].stored : uri;
+		struct target t;
+
+		assert_int_equal(target_resolve(&t, uri, strlen(uri), NULL), 0);
+		for (int times = 0; times < 2; times++) {
+			assert_int_equal(sites_normalise(s, &t), 0);
+			assert_string_equal(t.uri, stored);
+			assert_int_equal(t.uri_len, strlen(stored));
+		}
+		assert_int_equal(sites_normalise(NULL, &t), 0);
+		assert_string_equal(t.uri, stored);
+		target_free(&t);
+	}
+	sites_unref(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -214,6 +275,7 @@ int main(void)
 		cmocka_unit_test(test_claimed_twice),
 		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_merge),
+		cmocka_unit_test(test_normalise),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

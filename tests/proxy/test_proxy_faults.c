@@ -14,6 +14,7 @@
 #include "digestd/cache/cache.h"
 #include "digestd/disk/disk.h"
 #include "digestd/fetch/fetch.h"
+#include "digestd/node/site.h"
 #include "digestd/os/memory.h"
 #include "tests/disk/disk_folder.h"
 #include "tests/loopback.h"
@@ -155,6 +156,58 @@ static void without_memory(void **state)
 		each_round(&rows[i], &fault_of_memory);
 }
 
+/* One site, whose rules drop arguments. */
+static struct sites *make_sites(void)
+{
+	struct sites *sites = sites_new(1);
+	struct site *site = sites->at;
+	const char *twice;
+
+	sites->n = 1;
+	site->names = calloc(1, sizeof(*site->names));
+	site->rules = calloc(1, sizeof(*site->rules));
+	site->names[0] = strdup("h");
+	site->nnames = site->nrules = 1;
+	site->rules[0].policy = (struct policy){ .set = 1 << POLICY_drop,
+						 .drop = "utm_*" };
+	assert_int_equal(sites_index(sites, &twice), 0);
+	return sites;
+}
+
+/* What an unsafe method was answered to have changed is gone, however the URI
+ * was spelt. */
+static void a_change_without_memory(void **state)
+{
+	struct worker_settings changed = at.a.settings;
+	static const struct row row = { .method = "PUT",
+					.target = "/hit?utm_a=1",
+					.fields = "Content-Length: 0\r\n",
+					.body = "" };
+	struct sites *sites = make_sites();
+	unsigned quiet = 0, i;
+
+	(void)state;
+	changed.sites = sites;
+	assert_int_equal(worker_reconfigure(at.a.worker, &changed), 0);
+	usleep(20000);
+	for (i = 1; i < MAX_CALLS && quiet < QUIET; i++) {
+		char *reply;
+
+		free(ask(port_a(), "GET", "/hit", ""));
+		expect(ask(port_a(), "GET", "/hit?utm_b=1", ""), 200, "; hit");
+		fault_of_memory.arm(i);
+		reply = ask_row(&row, row.target);
+		quiet = fault_of_memory.disarm() ? 0 : quiet + 1;
+		if (!strncmp(reply, "HTTP/1.1 2", 10))
+			expect(ask(port_a(), "GET", "/hit", ""), 200, "miss");
+		free(reply);
+	}
+	assert_in_range(i, QUIET, MAX_CALLS - 1);
+	assert_int_equal(worker_reconfigure(at.a.worker, &at.a.settings), 0);
+	usleep(20000);
+	sites_unref(sites);
+}
+
 static const struct failing_call failing_calls[] = {
 	{ "accept4", ECONNABORTED }, { "accept4", EMFILE },
 	{ "recv", ECONNRESET },	     { "send", EPIPE },
@@ -272,6 +325,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(without_memory, set_up,
+						two_nodes_end),
+		cmocka_unit_test_setup_teardown(a_change_without_memory, set_up,
 						two_nodes_end),
 		cmocka_unit_test_setup_teardown(with_calls_that_fail, set_up,
 						two_nodes_end),

@@ -76,7 +76,7 @@ OF_ONE_NODE = {f"test_{name}.py" for name in """
     access_log admission control disk handover kill memory nginx operating
     operation soak systemd tutorial varnish whole""".split()}
 OF_PURGES = {f"test_{name}.py" for name in """
-    invalidation leases lies purge purge_soak stale""".split()}
+    invalidation leases lies purge purge_forms purge_soak stale""".split()}
 OF_NEIGHBOURS = {f"test_{name}.py" for name in """
     monitoring origins sidecar sites squid squid_sibling status_page
     varnish_sidecar""".split()}

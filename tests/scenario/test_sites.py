@@ -176,6 +176,17 @@ def test_changes_reach_what_is_stored(site, origin):
     assert node.get("/a?a=1&b=2").source == "origin"
 
 
+def test_an_answer_to_a_post(site, origin):
+    """It is stored where a GET for the same URI finds it, or not at all."""
+    node = site('key { drop = "utm_*" }\nrule "/pass" { pass = true }')
+    for target, objects in (("/a?utm_x=1&b=2", 0), ("/pass", 0), ("/a?b=2", 1)):
+        origin.set(target.split("?")[0], body=b"x", fields={
+            "Cache-Control": "max-age=60", "Content-Location": target})
+        assert node.get(target, method="POST", body=b"x").status == 200
+        assert node.status()["store"]["objects"] == objects, target
+    assert node.get("/a?utm_y=2&b=2").source == "hit"
+
+
 def test_stale_while_the_origin_is_down(site, origin):
     """What was ever fresh is served, with s-maxage too."""
     node = site('stale_on_error = 1d\nrule "/short" { stale_on_error = 0s }',
