@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 
 #include "digestd/admin/node_status.h"
-#include "digestd/config/config_sites.h"
+#include "digestd/config/config_explain.h"
 #include "digestd/config/configuration.h"
 #include "digestd/os/handover.h"
 #include "digestd/os/log.h"
@@ -116,7 +116,7 @@ static struct service_process main_process(char *const *argv)
 /* What counts for a URL, in place of "ok". */
 static int main_explain(const struct config *config, const char *url)
 {
-	int err = config_explain(config, url, stdout);
+	int err = config_explain_print(config, url, stdout);
 
 	if (err == -EINVAL)
 		fprintf(stderr, "digestd: \"%s\" is not a URL such as "

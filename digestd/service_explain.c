@@ -1,6 +1,7 @@
 /*
- * Why a URL is answered as it is: what is stored for it, or why its last
- * response was not; which peers' digests claim it, and what came of asking one.
+ * Why a URL is answered as it is: what the configuration says of it; what is
+ * stored for it, or why its last response was not; which peers' digests claim
+ * it, and what came of asking one.
  */
 #include <inttypes.h>
 #include <jansson.h>
@@ -11,12 +12,14 @@
 #include "codec/bloom.h"
 #include "codec/squid.h"
 #include "digestd/cache/cache.h"
+#include "digestd/config/config_explain.h"
 #include "digestd/config/configuration.h"
 #include "digestd/http/freshness.h"
 #include "digestd/http/response_facts.h"
 #include "digestd/http/tags.h"
 #include "digestd/http/target.h"
 #include "digestd/mesh/peer_digest.h"
+#include "digestd/node/site.h"
 #include "digestd/os/loop.h"
 #include "digestd/part_settings.h"
 #include "digestd/peers/peer_follower.h"
@@ -81,19 +84,40 @@ static json_t *service_explain_variant(const struct cached *c)
 static bool service_explain_has_origin(const struct config *c,
 				       const struct target *t)
 {
+	const struct site *site = sites_find(c->sites, t->host, t->host_len);
+
 	for (size_t i = 0; i < c->norigins; i++) {
 		if (strlen(c->origins[i].name) == t->host_len &&
 		    !strncmp(c->origins[i].name, t->host, t->host_len))
 			return true;
 	}
-	return c->default_origin;
+	return c->default_origin || (site && site->origin);
+}
+
+/* Reads a stored response as requests for the target do. */
+static void service_explain_read(const struct service *s,
+				 const struct target *t, unsigned status,
+				 const struct fields *fields,
+				 struct response_facts *facts)
+{
+	const struct site_answer answer = { status, fields_get(fields,
+							 "Content-Type") };
+	const struct site *site = sites_find(s->config->sites, t->host,
+					     t->host_len);
+	struct policy policy;
+
+	response_facts_read(facts, status, fields,
+			    service_explain_has_origin(s->config, t) ?
+				    s->config->node : NULL);
+	if (!site)
+		return;
+	site_policy(site, t->path, &answer, &policy);
+	facts->rules = policy_freshness(&policy);
 }
 
 static json_t *service_explain_stored(const struct service *s,
 				      const struct target *t, struct cached *c)
 {
-	const char *surrogate = service_explain_has_origin(s->config, t) ?
-					s->config->node : NULL;
 	const int64_t now_s = loop_steady_s(s->loop);
 	const struct cached_disk *disk = cached_disk(c);
 	struct response_facts facts;
@@ -102,7 +126,7 @@ static json_t *service_explain_stored(const struct service *s,
 
 	if (cached_fields(c, &fields))
 		return NULL;
-	response_facts_read(&facts, c->status, &fields, surrogate);
+	service_explain_read(s, t, c->status, &fields, &facts);
 	o = json_pack("{s:i, s:I, s:I, s:I, s:s, s:b, s:b, s:b, s:o}", "status",
 		      (int)c->status, "bytes", (json_int_t)c->body_len, "age_s",
 		      (json_int_t)freshness_age(&c->freshness, now_s),
@@ -232,16 +256,73 @@ static json_t *service_explain_asked(const struct service *s,
 				      a->places[i].time_s));
 }
 
-json_t *service_explain(struct service *s, const struct target *t)
+/* What is no UTF-8 is left out: JSON cannot have it. */
+static json_t *service_explain_text(const char *text)
 {
+	json_t *string = text ? json_string(text) : NULL;
+
+	return string ? string : json_null();
+}
+
+static json_t *service_explain_setting(const struct config_explained *l)
+{
+	return json_pack("{s:s, s:o, s:o, s:o}", "name", l->name, "value",
+			 service_explain_text(l->value), "from",
+			 service_explain_text(l->from), "rule",
+			 service_explain_text(l->rule));
+}
+
+/* Adds a line of what digestd -t --explain prints. */
+static void service_explain_line(void *arg, const struct config_explained *l)
+{
+	json_t *o = arg;
+
+	switch (l->kind) {
+	case CONFIG_EXPLAINED_SITE:
+		json_object_set_new(o, "site",
+				    l->value ?
+				    json_pack("{s:s, s:o}", "name", l->value,
+					      "from",
+					      service_explain_text(l->from)) :
+				    json_null());
+		return;
+	case CONFIG_EXPLAINED_ORIGIN:
+		json_object_set_new(o, "origin",
+				    json_pack("{s:o, s:o}", "url",
+					      service_explain_text(l->value),
+					      "from",
+					      service_explain_text(l->from)));
+		return;
+	case CONFIG_EXPLAINED_KEY:
+		json_object_set_new(o, "key", service_explain_text(l->value));
+		return;
+	case CONFIG_EXPLAINED_SETTING:
+		json_array_append_new(json_object_get(o, "settings"),
+				      service_explain_setting(l));
+		return;
+	case CONFIG_EXPLAINED_ANSWER:
+		json_array_append_new(json_object_get(o, "answers"),
+				      service_explain_setting(l));
+		return;
+	}
+}
+
+json_t *service_explain(struct service *s, struct target *t)
+{
+	json_t *o = json_pack("{s:s, s:[], s:[]}", "url", t->uri, "settings",
+			      "answers");
 	uint8_t secret[SCD_SECRET_BYTES];
 	struct scd_key key;
 
+	if (!o || config_explain(s->config, t, service_explain_line, o)) {
+		json_decref(o);
+		return NULL;
+	}
 	part_settings_hash_secret(s->config, secret);
 	scd_key_make(secret, "GET", t->uri, t->uri_len, &key);
-	return json_pack("{s:s, s:o, s:o, s:o, s:o}", "url", t->uri, "stored",
-			 service_explain_held(s, t, &key), "not_stored",
-			 service_explain_unstored(s, &key), "peers",
-			 service_explain_peers(s, t, &key), "asked",
-			 service_explain_asked(s, &key));
+	json_object_set_new(o, "stored", service_explain_held(s, t, &key));
+	json_object_set_new(o, "not_stored", service_explain_unstored(s, &key));
+	json_object_set_new(o, "peers", service_explain_peers(s, t, &key));
+	json_object_set_new(o, "asked", service_explain_asked(s, &key));
+	return o;
 }

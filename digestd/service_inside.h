@@ -133,10 +133,11 @@ int service_start_squid(struct service *s);
 /* Adds that cache, and what is for Squids, to a status, if there are any. */
 void service_sidecar_status(const struct service *s, struct node_status *out);
 
-/* Remembers what came of asking a peer, and explains what is known of a target:
- * null without memory. In service_explain.c. */
+/* Remembers what came of asking a peer; and explains what counts for a target,
+ * which becomes the one that is looked up, and what is known of it: null
+ * without memory. In service_explain.c. */
 void service_note_outcome(struct service *s, const struct worker_outcome *o);
-struct json_t *service_explain(struct service *s, const struct target *t);
+struct json_t *service_explain(struct service *s, struct target *t);
 
 /* Origins, in service_origins.c: makes what knows them, finds those of a
  * configuration for what workers are told of it, and has them watched. Each

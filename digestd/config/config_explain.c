@@ -1,30 +1,32 @@
 /*
  * What counts for a URL, and which lines say so.
  */
+#include "digestd/config/config_explain.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
-#include "digestd/config/config_sites.h"
 #include "digestd/config/configuration.h"
 #include "digestd/config/site_settings.h"
-#include "digestd/http/query.h"
 #include "digestd/http/target.h"
+
+enum { CONFIG_EXPLAIN_BYTES = 160 }; /* of a name, a number, a rule */
 
 struct config_explanation {
 	const struct config *config;
 	const struct site *site; /* null: none */
+	const struct upstream *origin; /* of the host's name; null: none */
 	const char *path;
-	struct policy policy; /* before there is an answer */
-	FILE *to;
+	config_explain_fn *fn;
+	void *arg;
 };
 
 static void config_explain_line(const struct config_explanation *e,
-				const char *name, const char *value,
-				const char *from)
+				const struct config_explained *line)
 {
-	fprintf(e->to, "%-24s %-24s %s\n", name, value, from);
+	e->fn(e->arg, line);
 }
 
 /* The last of the rules that match, and say something of a setting; null: none
@@ -46,23 +48,33 @@ config_explain_rule(const struct config_explanation *e,
 	return found;
 }
 
-/* What is done where nothing is set. */
-static const char *config_explain_default(const struct config_explanation *e,
-					  const struct config_option *o,
-					  char room[32])
+/* What is done where no rule has set it. */
+static void config_explain_default(const struct config_explanation *e,
+				   const struct config_option *o,
+				   struct config_explained *line,
+				   char room[CONFIG_EXPLAIN_BYTES])
 {
 	switch (o->kind) {
 	case COOKIES:
-		return e->config->set_cookie;
+		line->value = e->config->set_cookie;
+		if (e->origin && e->origin->set_cookie) {
+			line->value = e->origin->set_cookie;
+			line->from = e->origin->where;
+		}
+		return;
 	case NO_CACHE:
-		return e->site ? "validate" : "obey";
+		line->value = e->site ? "validate" : "obey";
+		return;
 	case FLAG:
-		return "false";
+		line->value = "false";
+		return;
 	case SIZE:
-		snprintf(room, 32, "%" PRId64, e->config->max_object_size);
-		return room;
+		snprintf(room, CONFIG_EXPLAIN_BYTES, "%" PRId64,
+			 e->config->max_object_size);
+		line->value = room;
+		return;
 	default:
-		return "-";
+		return;
 	}
 }
 
@@ -71,19 +83,50 @@ static void config_explain_settings(const struct config_explanation *e,
 				    const enum policy_setting *settings,
 				    size_t n)
 {
-	char room[32], name[64];
+	char room[CONFIG_EXPLAIN_BYTES], name[CONFIG_EXPLAIN_BYTES];
 
 	for (size_t i = 0; i < n; i++) {
 		const enum policy_setting is = settings[i];
 		const struct site_rule *rule = config_explain_rule(e, is);
+		struct config_explained line = {
+			.kind = CONFIG_EXPLAINED_SETTING,
+			.name = name,
+		};
 
 		snprintf(name, sizeof(name), "%s%s",
 			 options == key_options ? "key " : "", options[i].name);
-		config_explain_line(
-			e, name,
-			rule ? rule->value[is] :
-			       config_explain_default(e, &options[i], room),
-			rule ? rule->from[is] : "default");
+		if (rule) {
+			line.value = rule->value[is];
+			line.from = rule->from[is];
+			line.rule = rule->text;
+		} else {
+			config_explain_default(e, &options[i], &line, room);
+		}
+		config_explain_line(e, &line);
+	}
+}
+
+static void config_explain_answer(const struct config_explanation *e,
+				  const struct site_rule *rule)
+{
+	char is[CONFIG_EXPLAIN_BYTES];
+
+	/* "status, 404" */
+	snprintf(is, sizeof(is), "%s %s",
+		 rule->kind == SITE_RULE_STATUS ? "status" : "type",
+		 strchr(rule->text, ',') + 2);
+	for (size_t i = 0; i < SITE_OPTIONS; i++) {
+		const enum policy_setting setting = site_settings[i];
+		const struct config_explained line = {
+			.kind = CONFIG_EXPLAINED_ANSWER,
+			.name = site_options[i].name,
+			.value = rule->value[setting],
+			.from = rule->from[setting],
+			.rule = is,
+		};
+
+		if (policy_has(&rule->policy, setting))
+			config_explain_line(e, &line);
 	}
 }
 
@@ -93,84 +136,116 @@ static void config_explain_answers(const struct config_explanation *e)
 	for (size_t i = 0; e->site && i < e->site->nrules; i++) {
 		const struct site_rule *rule = &e->site->rules[i];
 
-		if (rule->kind != SITE_RULE_STATUS &&
-		    rule->kind != SITE_RULE_TYPE)
-			continue;
-		for (size_t j = 0; j < SITE_OPTIONS; j++) {
-			const enum policy_setting is = site_settings[j];
-
-			if (!policy_has(&rule->policy, is))
-				continue;
-			fprintf(e->to, "%s %s: ",
-				rule->kind == SITE_RULE_STATUS ? "status" :
-								 "type",
-				strchr(rule->text, ',') + 2);
-			config_explain_line(e, site_options[j].name,
-					    rule->value[is], rule->from[is]);
-		}
+		if (rule->kind == SITE_RULE_STATUS ||
+		    rule->kind == SITE_RULE_TYPE)
+			config_explain_answer(e, rule);
 	}
 }
 
-/* Where requests go. */
-static void config_explain_origin(const struct config_explanation *e,
-				  const struct target *t)
+static const struct upstream *config_explain_find(const struct config *c,
+						  const struct target *t)
 {
-	const struct config *c = e->config;
-
 	for (size_t i = 0; i < c->norigins; i++) {
 		const struct upstream *o = &c->origins[i];
 
 		if (strlen(o->name) == t->host_len &&
-		    !strncmp(o->name, t->host, t->host_len)) {
-			config_explain_line(e, "origin", o->url, o->where);
-			return;
-		}
+		    !strncmp(o->name, t->host, t->host_len))
+			return o;
 	}
-	if (e->site && e->site->origin)
-		config_explain_line(e, "origin", e->site->origin,
-				    e->site->where);
-	else if (c->default_origin)
-		config_explain_line(e, "origin", c->default_origin,
-				    "default_origin");
+	return NULL;
+}
+
+/* Where requests go. */
+static void config_explain_origin(const struct config_explanation *e)
+{
+	const struct config *c = e->config;
+	struct config_explained line = {
+		.kind = CONFIG_EXPLAINED_ORIGIN,
+		.name = "origin",
+	};
+
+	if (e->origin) {
+		line.value = e->origin->url;
+		line.from = e->origin->where;
+	} else if (e->site && e->site->origin) {
+		line.value = e->site->origin;
+		line.from = e->site->where;
+	} else if (c->default_origin) {
+		line.value = c->default_origin;
+		line.from = "default_origin";
+	} else {
+		line.from = c->forward ? "forward: its own host, for http" :
+					 "none: it is refused with 421";
+	}
+	config_explain_line(e, &line);
+}
+
+static void config_explain_site(const struct config_explanation *e)
+{
+	const struct config_explained line = {
+		.kind = CONFIG_EXPLAINED_SITE,
+		.name = "site",
+		.value = e->site ? e->site->names[0] : NULL,
+		.from = e->site ? e->site->where :
+				  "no site: the general options count",
+	};
+
+	config_explain_line(e, &line);
+}
+
+int config_explain(const struct config *c, struct target *t,
+		   config_explain_fn *fn, void *arg)
+{
+	const struct config_explanation e = {
+		.config = c,
+		.site = sites_find(c->sites, t->host, t->host_len),
+		.origin = config_explain_find(c, t),
+		.path = t->path,
+		.fn = fn,
+		.arg = arg,
+	};
+	struct config_explained key = {
+		.kind = CONFIG_EXPLAINED_KEY,
+		.name = "key",
+	};
+
+	assert(fn);
+	config_explain_site(&e);
+	config_explain_origin(&e);
+	if (sites_normalise(c->sites, t))
+		return -ENOMEM;
+	key.value = t->uri;
+	config_explain_line(&e, &key);
+	config_explain_settings(&e, site_options, site_settings, SITE_OPTIONS);
+	config_explain_settings(&e, key_options, key_settings, KEY_OPTIONS);
+	config_explain_answers(&e);
+	return 0;
+}
+
+/* Text */
+
+static void config_explain_write(void *to, const struct config_explained *l)
+{
+	const char *value = l->value ? l->value : "-";
+
+	if (l->kind == CONFIG_EXPLAINED_ANSWER)
+		fprintf(to, "%s: ", l->rule);
+	if (l->kind == CONFIG_EXPLAINED_KEY)
+		fprintf(to, "%-24s %s\n", l->name, value);
 	else
-		config_explain_line(e, "origin", "-", c->forward ?
-				    "forward: its own host, for http" :
-				    "none: it is refused with 421");
+		fprintf(to, "%-24s %-24s %s\n", l->name, value,
+			l->from ? l->from : "default");
 }
 
-static int config_explain_key(const struct config_explanation *e,
-			      struct target *t)
+int config_explain_print(const struct config *c, const char *url, FILE *to)
 {
-	const struct query_rules rules = policy_query(&e->policy);
-	int err = query_normalise(t->uri, &t->uri_len, &rules);
-
-	if (!err)
-		fprintf(e->to, "%-24s %s\n", "key", t->uri);
-	return err;
-}
-
-int config_explain(const struct config *c, const char *url, FILE *to)
-{
-	static const struct site_answer none = { 0 };
-	struct config_explanation e = { .config = c, .to = to };
 	struct target t;
 	int err = strstr(url, "://") ?
 			  target_resolve(&t, url, strlen(url), NULL) : -EINVAL;
 
-	assert(c && url && to);
 	if (err)
 		return err;
-	e.site = sites_find(c->sites, t.host, t.host_len);
-	e.path = t.path;
-	if (e.site)
-		site_policy(e.site, t.path, &none, &e.policy);
-	config_explain_line(&e, "site", e.site ? e.site->names[0] : "-",
-			    e.site ? e.site->where : "default");
-	config_explain_origin(&e, &t);
-	err = config_explain_key(&e, &t);
-	config_explain_settings(&e, site_options, site_settings, SITE_OPTIONS);
-	config_explain_settings(&e, key_options, key_settings, KEY_OPTIONS);
-	config_explain_answers(&e);
+	err = config_explain(c, &t, config_explain_write, to);
 	target_free(&t);
 	return err;
 }

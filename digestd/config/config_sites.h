@@ -4,8 +4,6 @@
 #ifndef DIGESTD_CONFIG_CONFIG_SITES_H
 #define DIGESTD_CONFIG_CONFIG_SITES_H
 
-#include <stdio.h>
-
 #include "digestd/config/config_tree.h"
 
 struct config;
@@ -16,12 +14,5 @@ struct config;
  */
 int config_sites_read(const struct config_node *first, struct config *c,
 		      struct config_errors *errors);
-
-/*
- * Writes what counts for a URL: its site, its key, and each setting with the
- * line that has set it. Returns 0; -EINVAL: it is no URL of http or https;
- * -ENOMEM.
- */
-int config_explain(const struct config *c, const char *url, FILE *to);
 
 #endif

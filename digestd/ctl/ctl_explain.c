@@ -12,10 +12,11 @@
 
 const char ctl_explain_help[] =
 	"usage: digestctl explain [OPTIONS] URL\n"
-	"Tells what a running node has for a URL, from where, how old and how\n"
-	"long fresh by which rule, or why the last response was not stored;\n"
-	"which peers claim it, and what came last of asking one. The exit\n"
-	"code is 0 when it is stored, else 1.\n";
+	"Tells which site a URL is of, and what its rules say of it; what a\n"
+	"running node has for it, from where, how old and how long fresh by\n"
+	"which rule, or why the last response was not stored; which peers\n"
+	"claim it, and what came last of asking one. The exit code is 0 when\n"
+	"it is stored, else 1.\n";
 
 const struct tool_option *const ctl_explain_options[] = { control_options,
 							  NULL };
@@ -77,9 +78,12 @@ static void ctl_explain_stored(const json_t *e)
 {
 	const json_t *stored = json_object_get(e, "stored");
 	const json_t *list = json_object_get(stored, "variants");
-	double more = figures_number(stored, "in_memory") -
-		      (double)json_array_size(list);
+	double in_memory = figures_number(stored, "in_memory");
+	double more = in_memory - (double)json_array_size(list);
 
+	if (in_memory > 1)
+		printf("here     %.0f variants in memory, %.0f on disk\n",
+		       in_memory, figures_number(stored, "on_disk"));
 	for (size_t i = 0; i < json_array_size(list); i++)
 		ctl_explain_stored_one(json_array_get(list, i));
 	if (more > 0)
@@ -149,11 +153,62 @@ static int ctl_explain_code(const json_t *answer)
 		       CTL_OK : CTL_NO;
 }
 
+/* "fresh_least = 1d (www.conf:9, rule /static/a)", or "status 404: ..." of one
+ * that is for such answers. */
+static void ctl_explain_setting(const json_t *setting, bool for_answers)
+{
+	const char *rule = figures_text(setting, "rule");
+
+	if (for_answers)
+		printf("%s: ", rule);
+	printf("%s = %s (%s", figures_text(setting, "name"),
+	       figures_text(setting, "value"), figures_text(setting, "from"));
+	if (*rule && !for_answers)
+		printf(", rule %s", rule);
+	puts(")");
+}
+
+/* Those that a line sets; the first has the label. */
+static void ctl_explain_settings(const json_t *list, bool for_answers,
+				 const char **label)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *setting = json_array_get(list, i);
+
+		if (!*figures_text(setting, "from"))
+			continue;
+		printf("%-8s ", *label);
+		ctl_explain_setting(setting, for_answers);
+		*label = "";
+	}
+}
+
+static void ctl_explain_site(const json_t *e)
+{
+	const char *origin = figures_text(e, "origin.url");
+	const char *label = "rules";
+
+	printf("key      %s\n", figures_text(e, "key"));
+	if (json_is_object(json_object_get(e, "site")))
+		printf("site     %s (%s)\n", figures_text(e, "site.name"),
+		       figures_text(e, "site.from"));
+	else
+		puts("site     no site: the general options count");
+	if (*origin)
+		printf("origin   %s (%s)\n", origin,
+		       figures_text(e, "origin.from"));
+	else
+		printf("origin   %s\n", figures_text(e, "origin.from"));
+	ctl_explain_settings(json_object_get(e, "settings"), false, &label);
+	ctl_explain_settings(json_object_get(e, "answers"), true, &label);
+}
+
 static int ctl_explain_tell(const json_t *answer)
 {
 	const json_t *e = json_object_get(answer, "explain");
 
 	printf("url      %s\n", figures_text(e, "url"));
+	ctl_explain_site(e);
 	ctl_explain_stored(e);
 	ctl_explain_unstored(e);
 	ctl_explain_peers(e);

@@ -43,7 +43,7 @@ struct freshness_rules policy_freshness(const struct policy *p)
 	return r;
 }
 
-struct query_rules policy_query(const struct policy *p)
+static struct query_rules site_query_rules(const struct policy *p)
 {
 	return (struct query_rules){
 		.keep = policy_has(p, POLICY_keep) ? p->keep : NULL,
@@ -252,7 +252,7 @@ void site_policy(const struct site *site, const char *path,
 
 int policy_normalise(const struct policy *p, char *uri, size_t *len)
 {
-	const struct query_rules rules = policy_query(p);
+	const struct query_rules rules = site_query_rules(p);
 
 	if (!rules.keep && !rules.drop && !rules.sort) /* saves time */
 		return 0;

@@ -153,9 +153,8 @@ bool site_rule_matches(const struct site_rule *rule, const char *path,
 void site_policy(const struct site *site, const char *path,
 		 const struct site_answer *answer, struct policy *out);
 
-/* What of it is about freshness, and about queries. */
+/* What of it is about freshness. */
 struct freshness_rules policy_freshness(const struct policy *p);
-struct query_rules policy_query(const struct policy *p);
 
 /*
  * Makes a canonical URI, in place, what a GET for it is stored as: by a policy;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digestd/config/config_sites.h"
+#include "digestd/config/config_explain.h"
 #include "digestd/node/site.h"
 #include "tests/codec/alloc.h"
 #include "tests/config/config_file.h"
@@ -160,6 +160,115 @@ static void test_values_arrive(void **state)
 	config_free(&c);
 }
 
+/* Lines of one kind, each ended by a newline. */
+struct explained {
+	enum config_explained_kind kind;
+	bool unset; /* also what is not set */
+	char text[1024];
+};
+
+static void on_explained(void *arg, const struct config_explained *l)
+{
+	struct explained *e = arg;
+	const char *from = l->from ? strrchr(l->from, '/') : NULL;
+	const size_t len = strlen(e->text);
+
+	if (l->kind != e->kind)
+		return;
+	if (l->kind == CONFIG_EXPLAINED_SETTING &&
+	    (!l->value || (!l->from && !e->unset)))
+		return;
+	snprintf(e->text + len, sizeof(e->text) - len, "%s %s, %s, %s\n",
+		 l->name, l->value ? l->value : "-",
+		 from ? from + 1 : l->from ? l->from : "-",
+		 l->rule ? l->rule : "-");
+}
+
+static const struct {
+	const char *url;
+	enum config_explained_kind kind;
+	bool unset;
+	const char *text;
+} explanations[] = {
+	{ "http://x.b:80/p?c&utm_a", CONFIG_EXPLAINED_SITE, false,
+	  "site a, conf:4, -\n" },
+	{ "http://x.b:80/p?c&utm_a", CONFIG_EXPLAINED_ORIGIN, false,
+	  "origin http://o, conf:4, -\n" },
+	{ "http://x.b:80/p?c&utm_a", CONFIG_EXPLAINED_KEY, false,
+	  "key http://x.b/p?c, -, -\n" },
+	{ "http://x.b:80/p?c&utm_a", CONFIG_EXPLAINED_SETTING, false,
+	  "fresh_least 1m, conf:6, -\nkey drop utm_*, conf:7, -\n" },
+	{ "http://x.b/x", CONFIG_EXPLAINED_SETTING, true,
+	  "fresh_least 2m, conf:9, /x\nset_cookie refuse, -, -\n"
+	  "client_no_cache validate, -, -\npass true, conf:8, /x\n"
+	  "max_object_size 1048576, -, -\nkey drop utm_*, conf:7, -\n"
+	  "key encodings false, -, -\nkey sort false, -, -\n" },
+	{ "http://x.b/x", CONFIG_EXPLAINED_ANSWER, false,
+	  "fresh_least 3m, conf:10, status 404\n"
+	  "field_set A: b, conf:11, type v/*\n" },
+	{ "http://c/?c&utm_a", CONFIG_EXPLAINED_SITE, false,
+	  "site -, no site: the general options count, -\n" },
+	{ "http://c/?c&utm_a", CONFIG_EXPLAINED_ORIGIN, false,
+	  "origin http://d, conf:13, -\n" },
+	{ "http://c/?c&utm_a", CONFIG_EXPLAINED_KEY, false,
+	  "key http://c/?c&utm_a, -, -\n" },
+	{ "http://c/?c&utm_a", CONFIG_EXPLAINED_SETTING, false,
+	  "set_cookie allow, conf:13, -\n" },
+	{ "http://c/?c&utm_a", CONFIG_EXPLAINED_ANSWER, false, "" },
+	{ "http://d/", CONFIG_EXPLAINED_ORIGIN, false,
+	  "origin -, none: it is refused with 421, -\n" },
+	{ "http://d/", CONFIG_EXPLAINED_SETTING, true,
+	  "set_cookie refuse, -, -\nclient_no_cache obey, -, -\n"
+	  "pass false, -, -\nmax_object_size 1048576, -, -\n"
+	  "key encodings false, -, -\nkey sort false, -, -\n" },
+};
+
+static void test_explanations(void **state)
+{
+	struct config *c = load(
+		"node = a\nlisten_data = :8080\ncache_size = 1M\n"
+		"site a \"*.b\" {\n"
+		"origin x { url = http://o }\n"
+		"fresh_least = 1m\n"
+		"key { drop = \"utm_*\" }\n"
+		"rule \"/x\" { pass = true\nfresh_least = 2m }\n"
+		"rule status 404 { fresh_least = 3m }\n"
+		"rule type \"v/*\" { field_set = \"A: b\" }\n"
+		"}\n"
+		"origin c { url = http://d\nset_cookie = allow }\n");
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(explanations); i++) {
+		struct explained e = { explanations[i].kind,
+				       explanations[i].unset, "" };
+		const char *url = explanations[i].url;
+		struct target t;
+
+		assert_int_equal(target_resolve(&t, url, strlen(url), NULL), 0);
+		assert_int_equal(config_explain(c, &t, on_explained, &e), 0);
+		if (strcmp(e.text, explanations[i].text))
+			fail_msg("row %zu: %s", i, e.text);
+		target_free(&t);
+	}
+	config_free(&c);
+}
+
+static void test_explained_without_memory(void **state)
+{
+	struct config *c = load(BASE "site a { key { sort = true } }\n");
+	struct explained e = { CONFIG_EXPLAINED_KEY, false, "" };
+	struct target t;
+
+	(void)state;
+	assert_int_equal(target_resolve(&t, "http://a/?b&a", 13, NULL), 0);
+	alloc_fail_at(1);
+	assert_int_equal(config_explain(c, &t, on_explained, &e), -ENOMEM);
+	alloc_fail_at(0);
+	assert_string_equal(t.uri, "http://a/?b&a");
+	target_free(&t);
+	config_free(&c);
+}
+
 static void test_without_memory(void **state)
 {
 	static const char text[] =
@@ -191,6 +300,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_values_arrive),
+		cmocka_unit_test(test_explanations),
+		cmocka_unit_test(test_explained_without_memory),
 		cmocka_unit_test(test_without_memory),
 	};
 

@@ -1,5 +1,6 @@
 """Sites and their rules, each setting against a real node."""
 
+import json
 import pathlib
 import re
 import subprocess
@@ -10,6 +11,7 @@ import pytest
 
 import servers
 from cluster import DIGESTD, until
+from control import ctl, ctl_json, with_sockets
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "docs" / "examples"
 
@@ -394,6 +396,93 @@ def test_explain_an_example():
     says("site", "*", 'site "*"')
     says("fresh_most", "1h", "fresh_most")
     says("client_no_cache", "validate")
+
+
+def test_explain_at_a_running_node(make_cluster, origin):
+    """What digestd -t --explain says, of the URI that is looked up."""
+    c = with_sockets(make_cluster(1))
+    c.origin_url = origin.url
+    node = c.nodes[0]
+    node.lines = ["""site "www.example.com" "*.example.com" {
+\tfresh_default = 1h
+\tkey { drop = "utm_*"
+\t\tsort = true }
+\trule "/a/**" { fresh_least = 2h }
+\trule "/a/pass" { pass = true }
+\trule status 404 { fresh_default = 5m }
+}"""]
+    c.start()
+    lines = pathlib.Path(node.path).read_text().splitlines()
+
+    def at(begins):
+        number = next(n for n, line in enumerate(lines, 1)
+                      if line.strip().startswith(begins))
+        return f"{node.path}:{number}"
+    origin.set("/a/b", fields={"Vary": "Accept"}, body=b"x")
+    for accept in ("a/b", "a/c"):
+        node.get("/a/b?b=2&a=1", headers={"Accept": accept})
+    url = "http://WWW.example.com:80/a/b?b=2&utm_a=1&a=1"
+    code, text, _ = ctl(node, "explain", url)
+    assert code == 0 and text.startswith(
+        "url      http://www.example.com/a/b?b=2&utm_a=1&a=1\n"
+        "key      http://www.example.com/a/b?a=1&b=2\n"
+        f"site     www.example.com ({at('site')})\n"
+        f"origin   {origin.url} (default_origin)\n"
+        f"rules    fresh_default = 1h ({at('fresh_default')})\n"
+        f"         fresh_least = 2h ({at('rule')}, rule /a/**)\n"
+        f"         key drop = utm_* ({at('key')})\n"
+        f"         key sort = true ({at('sort')})\n"
+        f"         status 404: fresh_default = 5m ({at('rule status')})\n"
+        "here     2 variants in memory, 0 on disk\n"
+        "here     in memory: 200, 1 bytes, from the origin, "), text
+    e = ctl_json(node, "explain", url)["explain"]
+    assert e["key"] == "http://www.example.com/a/b?a=1&b=2"
+    assert e["site"] == {"name": "www.example.com", "from": at("site")}
+    assert e["origin"] == {"url": origin.url, "from": "default_origin"}
+    assert {v["by"] for v in e["stored"]["variants"]} \
+        == {"fresh_default of its site"}
+    assert e["answers"] == [{"name": "fresh_default", "value": "5m",
+                             "from": at("rule status"), "rule": "status 404"}]
+    found = {s["name"]: s for s in e["settings"]}
+    assert found["fresh_least"] == {
+        "name": "fresh_least", "value": "2h", "from": at("rule"),
+        "rule": "/a/**"}
+    assert found["set_cookie"] == {"name": "set_cookie", "value": "refuse",
+                                   "from": None, "rule": None}
+    # settings, values and lines are those of the other program
+    printed = subprocess.run([DIGESTD, "-t", "-c", node.path, "--explain", url],
+                             stdout=subprocess.PIPE, check=True, text=True)
+    for s in e["settings"]:
+        assert re.search(rf"^{s['name']} +{re.escape(s['value'] or '-')} +"
+                         rf"{re.escape(s['from'] or 'default')}$",
+                         printed.stdout, re.M), s
+    text = ctl(node, "explain", "http://www.example.com/a/pass")[1]
+    where = at('rule "/a/pass')
+    assert f"pass = true ({where}, rule /a/pass)" in text
+    text = ctl(node, "explain", "http://www.example.org/a?utm_a=1")[1]
+    assert "\nkey      http://www.example.org/a?utm_a=1\n" \
+        "site     no site: the general options count\n" \
+        f"origin   {origin.url} (default_origin)\nhere " in text
+
+
+def test_explain_without_a_site(make_cluster, origin):
+    """And where an origin has a setting of its own."""
+    c = with_sockets(make_cluster(1))
+    node = c.nodes[0]
+    node.lines = [f'origin "www.example.com" {{ url = "{origin.url}"\n'
+                  '\tset_cookie = strip }']
+    c.start()
+    where = f"{node.path}:" + str(next(
+        n for n, line in enumerate(open(node.path, encoding="utf-8"), 1)
+        if line.startswith("origin")))
+    text = ctl(node, "explain", "http://www.example.com/a")[1]
+    assert f"\norigin   {origin.url} ({where})\n" \
+        f"rules    set_cookie = strip ({where})\nhere " in text
+    text = ctl(node, "explain", "http://other.example/a")[1]
+    assert "\norigin   none: it is refused with 421\nhere " in text
+    e = ctl(node, "explain", "http://other.example/a", "--json")[1]
+    e = json.loads(e)["explain"]
+    assert (e["site"], e["origin"]["url"]) == (None, None)
 
 
 def test_explain_wants_a_url(node):
