@@ -118,6 +118,9 @@ static void request_resolve(struct request *r, struct node_door *door)
 	q->asterisk = in->target_len == 1 && in->target[0] == '*';
 	err = target_resolve(&q->target, q->asterisk ? "/" : in->target,
 			     in->target_len, host);
+	/* its site is found by the host, of which port 443 is then no part */
+	if (!err && in->https && !q->target.absolute)
+		err = target_set_scheme(&q->target, "https");
 	door->asterisk = q->asterisk;
 	door->has_host = host;
 	door->no_memory = err == -ENOMEM;

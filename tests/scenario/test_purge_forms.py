@@ -6,6 +6,7 @@ import signal
 
 import pytest
 
+import certificates
 from cluster import request, until
 from control import ctl, ctl_json, with_sockets
 
@@ -106,6 +107,29 @@ def test_by_an_operator_and_by_a_peer(nodes):
             "Proxy-Authorization": f"Bearer {token}"})
         assert (r.status, json.loads(r.body)) == (200, {"purged": count})
     assert held(b, "/a?a=2&b=1")  # it is passed on to nobody
+
+
+def test_by_tls(make_cluster, origin, tmp_path):
+    """The port of https is no part of a host, of a site no more than of a
+    URI."""
+    ca = certificates.Authority(tmp_path)
+    pem, key = ca.issue("localhost")
+    c = make_cluster(1, tls_data_certificate=pem, tls_data_key=key)
+    c.origin_url = origin.url
+    node = c.nodes[0]
+    node.lines = [SITE]
+    c.start()
+    origin.set("/a", fields=FRESH, body=b"x")
+    client = ca.client()
+    client.check_hostname = False
+    for host in (HOST, HOST + ":443"):
+        for source in ("origin", "hit"):
+            assert request(node.data, "/a?utm_a=1&b=2", tls=client,
+                           headers={"Host": host}).source == source, host
+        assert origin.last().target == "/a?b=2"
+        r = request(node.admin, "/a?b=2&gclid=1", method="PURGE")
+        assert json.loads(r.body) == {"purged": 1}
+    assert node.status()["store"]["objects"] == 0
 
 
 def test_all_variants(nodes, origin):
