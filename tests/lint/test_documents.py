@@ -18,7 +18,8 @@ import rules  # noqa: E402
 from taprun import run  # noqa: E402
 
 DOCUMENTS = ("README.md", "HACKING.md", "SECURITY.md", "NEWS.md",
-             "docs/ADMISSION.md", "docs/CONFORMANCE.md", "docs/DESIGN.md",
+             "docs/ADMISSION.md", "docs/COMPARISON.md",
+             "docs/CONFORMANCE.md", "docs/DESIGN.md",
              "docs/DISK.md", "docs/FORMAT.md", "docs/GLOSSARY.md",
              "docs/OPERATING.md",
              "docs/PERFORMANCE.md", "docs/PROTOCOL.md", "docs/REQUESTS.md",
