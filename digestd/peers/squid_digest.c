@@ -253,6 +253,14 @@ bool squid_digest_is_meant(const struct exchange *x)
 		!memchr(r->target + 7, '/', r->target_len - len - 7));
 }
 
+/* Either may be freed from now on, without the other's knowing. */
+static void squid_reply_detach(struct squid_reply *reply)
+{
+	loop_timer_clear(exchange_loop(reply->x), &reply->pause);
+	exchange_set_data(reply->x, NULL);
+	reply->x = NULL;
+}
+
 static void squid_reply_go_on(void *arg)
 {
 	struct squid_reply *reply = arg;
@@ -292,10 +300,14 @@ static ssize_t squid_reply_read(void *arg, void *buf, size_t cap)
 	return (ssize_t)n;
 }
 
+/* The exchange may be over or not: one that is aborted for want of memory
+ * releases its body first. */
 static void squid_reply_free(void *arg)
 {
 	struct squid_reply *reply = arg;
 
+	if (reply->x)
+		squid_reply_detach(reply);
 	blob_unref(reply->blob);
 	free(reply);
 }
@@ -389,5 +401,5 @@ void squid_digest_on_done(struct exchange *x)
 	struct squid_reply *reply = exchange_data(x);
 
 	if (reply)
-		loop_timer_clear(exchange_loop(x), &reply->pause);
+		squid_reply_detach(reply);
 }
