@@ -57,6 +57,11 @@ class Nginx:
         with open(self.path, "w", encoding="ascii") as f:
             f.write(text)
 
+    def node_options(self):
+        """Options of the node beside it."""
+        return {**node_options(), "nginx_cache": self.cache,
+                "sidecar": f"http://127.0.0.1:{self.inner}"}
+
     def start(self):
         self.process = scd.Process(
             ["nginx", "-c", self.path, "-p", self.folder, "-e",
@@ -96,15 +101,14 @@ class Pairs:
     """Some machines, each with an nginx and a digestd beside it."""
 
     def __init__(self, make_cluster, origin, folder, count, **options):
-        self.cluster = make_cluster(count, **node_options(), **options)
+        self.cluster = make_cluster(count, **options)
         self.cluster.origin_url = origin.url
         self.nodes, self.nginx = self.cluster.nodes, []
         for node in self.nodes:
             place = os.path.join(str(folder), node.name)
             os.mkdir(place)
             nginx = Nginx(place, node, origin.port)
-            node.options["sidecar"] = f"http://127.0.0.1:{nginx.inner}"
-            node.options["nginx_cache"] = nginx.cache
+            node.options.update(nginx.node_options())
             self.nginx.append(nginx)
 
     def start(self):

@@ -1,31 +1,19 @@
 """A Squid as a peer: its digest is followed, and what is in it asked for; one
 that is played, and a real one, where it is installed."""
 
-import hashlib
-import os
-import pathlib
 import shutil
-import subprocess
-import tempfile
 from email.utils import formatdate
 
 import pytest
 
-import cluster as scd
 import servers
+import squids
 from cluster import request, until
+from squids import HEADER_BYTES, NHASH, STORE_DIGEST, positions
 
-HEADER_BYTES, NBITS, NHASH = 128, 1 << 14, 4
+NBITS = 1 << 14
 MODIFIED = "Sun, 06 Nov 1994 08:49:37 GMT"
 LATER = "Sun, 06 Nov 1994 08:49:38 GMT"
-STORE_DIGEST = "/squid-internal-periodic/store_digest"
-
-
-def positions(target, nbits):
-    """The bits of a URL in a digest of so many."""
-    key = hashlib.md5(b"\x01" + target.encode()).digest()  # 1: GET
-    return [int.from_bytes(key[4 * i:4 * i + 4], "big") % nbits
-            for i in range(NHASH)]
 
 
 def squid_digest(urls):
@@ -49,7 +37,7 @@ class Squid:
     def __init__(self, serve, urls):
         self.urls, self.holds, self.modified = urls, set(urls), MODIFIED
         self.queries, self.asked = [], []
-        self.server = serve(self.answer)
+        self.url = serve(self.answer).url
 
     def answer(self, request, _connection):
         if request.target == STORE_DIGEST:
@@ -75,7 +63,7 @@ def start(make_cluster, origin, squid, **options):
     c = make_cluster(1, poll="100ms", **options)
     c.origin_url = origin.url
     node = c.nodes[0]
-    node.lines = [f'peer "squid" {{ url = "{squid.server.url}" '
+    node.lines = [f'peer "squid" {{ url = "{squid.url}" '
                   'kind = "squid" }']
     c.start()
     until(lambda: node.peer_status("squid")["digest"], what="digest")
@@ -138,69 +126,23 @@ def test_a_squids_digest_is_asked_for_again(make_cluster, origin, serve):
     assert all(q.get("If-Modified-Since") for q in squid.queries[1:])
 
 
-CONFIGURATION = """\
-http_port 127.0.0.1:{port}
-http_access allow all
-visible_hostname squid
-pid_filename {folder}/pid
-cache_log {folder}/log
-access_log none
-coredump_dir {folder}
-cache_dir ufs {folder}/cache 20 16 256
-digest_rebuild_period 1 seconds
-digest_rewrite_period 1 seconds
-digest_rebuild_chunk_percentage 100
-memory_cache_shared off
-pinger_enable off
-shutdown_lifetime 0
-refresh_pattern . 0 20% 4320
-cache_peer 127.0.0.1 parent {origin} 0 no-query no-digest originserver
-never_direct allow all
-"""
-
-
 @pytest.mark.skipif(not shutil.which("squid"),
                     reason="squid is not installed")
 def test_what_a_real_squid_holds(make_cluster, origin):
-    with tempfile.TemporaryDirectory() as folder:
-        os.chmod(folder, 0o777)  # it does not stay root
-        real_squid(make_cluster, origin, pathlib.Path(folder))
-
-
-def claims(port, paths):
-    """Whether all of them are in the digest that a Squid publishes now."""
-    r = request(port, STORE_DIGEST)
-    mask = r.body[HEADER_BYTES:]
-    return r.status == 200 and all(
-        mask[at >> 3] >> (at & 7) & 1
-        for p in paths for at in positions(url(p), 8 * len(mask)))
-
-
-def real_squid(make_cluster, origin, folder):
-    port = scd.free_port()
-    path = folder / "squid.conf"
-    path.write_text(CONFIGURATION.format(port=port, folder=folder,
-                                         origin=origin.port))
     paths = [f"/p{i}" for i in range(50)]
     pages(origin, paths)
-    command = ["squid", "-N", "-n", f"scd{port}", "-f", str(path)]
-    subprocess.run([*command, "-z"], check=True, timeout=60,
-                   stderr=subprocess.DEVNULL)
-    (folder / "pid").unlink(missing_ok=True)
-    squid = scd.Process(command, str(folder / "out"))
+    squid = squids.Squid()
     try:
-        until(lambda: scd.connectable(port), 20, what="squid")
+        squid.configure(squids.STORE + squids.ORIGIN, origin=origin.port)
+        squid.make_store()
+        squid.start()
         for p in paths[:25]:
-            assert request(port, url(p)).status == 200
+            assert squid.get(url(p)).status == 200
         # an early digest may have no more than its icons
-        until(lambda: claims(port, paths[:25]), 30, what="a digest of them")
-        c = make_cluster(1, peer_timeout="5s", peer_budget="5s")
-        c.origin_url = origin.url
-        node = c.nodes[0]
-        node.lines = [f'peer "squid" {{ url = "http://127.0.0.1:{port}" '
-                      'kind = "squid" }']
-        c.start()
-        until(lambda: node.peer_status("squid")["digest"], 30, what="digest")
+        until(lambda: squid.claims(map(url, paths[:25])), 30,
+              what="a digest of them")
+        node = start(make_cluster, origin, squid, peer_timeout="5s",
+                     peer_budget="5s")
         fetched = origin.count()
         sources = [node.get(p).source for p in paths]
         assert sources[:25] == ["peer"] * 25
@@ -208,4 +150,4 @@ def real_squid(make_cluster, origin, folder):
         assert origin.count() == fetched + 25 == 50
         assert node.counters()["remote_hits"] == 25
     finally:
-        squid.end()
+        squid.remove()

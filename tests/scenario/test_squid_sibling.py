@@ -1,9 +1,7 @@
 """Squids that have a node as a sibling: played ones, and a real one."""
 
 import os
-import pathlib
 import shutil
-import tempfile
 import time
 from email.utils import formatdate, parsedate_to_datetime
 
@@ -11,6 +9,7 @@ import pytest
 
 import cluster as scd
 import servers
+import squids
 from cluster import until
 from squids import HEADER_BYTES, NHASH, STORE_DIGEST, holds
 
@@ -121,57 +120,35 @@ def test_without_the_option_there_is_none(make_cluster, origin):
     assert node.status()["squid"] is None
 
 
-def configuration(folder, port, node):
-    """The example, with this machine's paths and ports."""
+def configuration(squid, node):
+    """The example, with this machine's ports."""
     with open(EXAMPLE, encoding="ascii") as f:
         text = f.read()
-    for old, new in (("http_port 3128", f"http_port 127.0.0.1:{port}"),
+    for old, new in (("http_port 3128", f"http_port 127.0.0.1:{squid.port}"),
                      ("cache_peer 192.0.2.2 sibling 8082 ",
                       f"cache_peer 127.0.0.1 sibling {node.peer} ")):
         assert text.count(old) == 1, old
         text = text.replace(old, new)
-    return text + f"""
-visible_hostname squid
-pid_filename {folder}/pid
-cache_log {folder}/log
-access_log stdio:{folder}/access
-coredump_dir {folder}
-memory_cache_shared off
-pinger_enable off
-shutdown_lifetime 0
-"""
+    return text
 
 
 @pytest.fixture
 def real_squid():
-    """real_squid(node): a Squid by the example; its port and its folder."""
-    with tempfile.TemporaryDirectory() as name:
-        os.chmod(name, 0o777)  # it does not stay root
-        running = []
+    """real_squid(node): a Squid by the example."""
+    squid = squids.Squid()
 
-        def start(node):
-            folder, port = pathlib.Path(name), scd.free_port()
-            path = folder / "squid.conf"
-            path.write_text(configuration(folder, port, node))
-            running.append(scd.Process(
-                ["squid", "-N", "-n", f"scd{port}", "-f", str(path)],
-                str(folder / "out")))
-            until(lambda: scd.connectable(port), 20, what="squid")
-            return port, folder
+    def start(node):
+        squid.configure(configuration(squid, node))
+        return squid.start()
 
-        yield start
-        for squid in running:
-            squid.end()
+    yield start
+    squid.remove()
 
 
-def lines(folder):
+def ways(squid):
     """What became of its requests, by their paths."""
-    path = folder / "access"
-    if not path.exists():
-        return {}
-    rows = [line.split() for line in path.read_text().splitlines()]
-    return {"/" + row[6].rsplit("/", 1)[1]: row[8].split("/")[0]
-            for row in rows if len(row) == 10 and "/" in row[6]}
+    return {"/" + row.url.rsplit("/", 1)[1]: row.way for row in squid.rows()
+            if row.way != "HIER_NONE"}
 
 
 @pytest.mark.skipif(not shutil.which("squid"),
@@ -180,21 +157,21 @@ def test_a_real_squid_finds_what_is_offered(sibling, origin, real_squid):
     node = sibling()
     for i in range(OBJECTS, OBJECTS + 20):
         origin.pages[f"/{i}"] = page
-    port, folder = real_squid(node)
+    squid = real_squid(node)
+    port = squid.port
     # the first request has it fetch the digest, and goes to the origin
     assert request(port, url(origin, OBJECTS)).status == 200
-    until(lambda: node.status()["squid"]["sent"] == 1, 20, what="asked for")
-    time.sleep(.3 * scd.SLOW)
+    until(lambda: squid.digests() == [True], 20, what="the digest")
     fetched = origin.count()
     for i in range(OBJECTS):
         r = request(port, url(origin, i))
         assert (r.status, r.body) == (200, b"page /%d" % i)
     for i in range(OBJECTS + 1, OBJECTS + 20):
         assert request(port, url(origin, i)).status == 200
-    until(lambda: len(lines(folder)) == OBJECTS + 20, what="its log")
-    ways = lines(folder)
-    hits = [ways[f"/{i}"] for i in range(OBJECTS)].count("CD_SIBLING_HIT")
-    assert hits >= OBJECTS * .99, (hits, ways)
+    until(lambda: len(ways(squid)) == OBJECTS + 20, what="its log")
+    found = ways(squid)
+    hits = [found[f"/{i}"] for i in range(OBJECTS)].count("CD_SIBLING_HIT")
+    assert hits >= OBJECTS * .99, (hits, found)
     assert origin.count() - fetched <= OBJECTS * .01 + 19
     assert node.counters()["peer_served"] >= hits
     # what is gone since is asked for in vain, which no client sees
