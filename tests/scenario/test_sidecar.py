@@ -1,6 +1,7 @@
 """digestd beside nginx: each nginx keeps the objects, digestd finds them."""
 
 import os
+import random
 import re
 import shutil
 import socket
@@ -293,6 +294,58 @@ def test_the_feed_over_http(fed):
     assert post("", "PUT")[0] == 405
     assert scd.request(fed.nodes[1].admin, "/v1/held", method="POST",
                        body=b"reset").status == 409
+
+
+def test_garbage_on_the_feed_is_named_and_nothing_is_lost(fed, origin):
+    node, other = fed.nodes
+    s, answers = connect(fed.path)
+    lines, faults = [], []
+    noise = random.Random(1)
+    for i in range(200):
+        lines += [f"insert {HOST}/{i}".encode(),
+                  noise.randbytes(noise.randrange(1, 40)).replace(b"\n", b"\r")
+                  + b"\x00"]
+        faults.append(f"error {len(lines)}: not insert, evict, reset or ack")
+    # who sends it all before it reads the first answer
+    s.sendall(b"\n".join(lines) + b"\n")
+    assert [answers.readline().rstrip() for _ in faults] == faults
+    assert ask(s, answers, "a") == "ack a held 200 refused 0".split()
+    # others leave in the middle of a line, of one without an end, and of
+    # their answers
+    for text in (b"reset", b"\xff" * 200000, b"?\n" * 50000,
+                 b"insert http://h/", b"evict " + lines[0][7:]):
+        t, _ = connect(fed.path)
+        t.settimeout(.05)
+        try:
+            t.sendall(text)
+        except OSError:
+            pass
+        t.close()
+    assert ask(s, answers, "b") == "ack b held 200 refused 0".split()
+    # over HTTP, all of it or nothing
+    for body in (b"\x00" * 1000, b"\n".join(lines), b"reset\n\xff"):
+        r = scd.request(node.admin, "/v1/held", method="POST", body=body)
+        number = 1 if body[0] == 0 else 2
+        assert r.status == 400
+        assert r.body.startswith(b"error %d: " % number)
+    assert ask(s, answers, "c") == "ack c held 200 refused 0".split()
+    fed.held = {"/7"}
+    fed.wait_settled()
+    page(origin, "/7")
+    assert other.get("/7").body == b"held"
+
+
+def test_many_resets_in_one_body(fed):
+    node = fed.nodes[0]
+    s, answers = connect(fed.path)
+    s.sendall(b"".join(b"insert http://a/%d\n" % i for i in range(20000)))
+    assert ask(s, answers, "a") == "ack a held 20000 refused 0".split()
+    # a table that is empty costs no walk
+    began = time.monotonic()
+    r = scd.request(node.admin, "/v1/held", method="POST",
+                    body=b"reset\n" * 170000)
+    assert r.body == b"ack post held 0 refused 0\n"
+    assert time.monotonic() - began < 2 * scd.SLOW
 
 
 def test_no_false_negative_at_full_speed(fed):
