@@ -78,8 +78,8 @@ OF_ONE_NODE = {f"test_{name}.py" for name in """
 OF_PURGES = {f"test_{name}.py" for name in """
     invalidation leases lies purge purge_forms purge_soak stale""".split()}
 OF_NEIGHBOURS = {f"test_{name}.py" for name in """
-    mixed monitoring origins sidecar sites squid squid_sibling status_page
-    varnish_sidecar""".split()}
+    mixed monitoring origins sidecar sites squid squid_parent squid_sibling
+    status_page varnish_sidecar""".split()}
 # Whose figures are those of a plain build, or that are about what other
 # programs make of a node's output: nothing for one with sanitizers.
 OF_FIGURES = {"test_distance.py", "test_simulated.py", "test_tutorial.py",
