@@ -84,7 +84,8 @@ OF_NEIGHBOURS = {f"test_{name}.py" for name in """
 # programs make of a node's output: nothing for one with sanitizers.
 OF_FIGURES = {"test_distance.py", "test_simulated.py", "test_tutorial.py",
               "test_operating.py", "test_whole.py", "test_monitoring.py",
-              "test_status_page.py", "test_varnish_sidecar.py"}
+              "test_status_page.py", "test_varnish_sidecar.py",
+              "test_mixed.py", "test_squid_parent.py"}
 # Where threads meet: what make check-threads runs, which is slow.
 OF_THREADS = {f"test_{name}.py" for name in """
     access_log admission chaos cluster coming disk faults front handover kill
