@@ -26,6 +26,7 @@
 #include "digestd/http/fields.h"
 #include "digestd/node/node_drain.h"
 #include "digestd/os/access_log.h"
+#include "digestd/os/address_prefix.h"
 #include "digestd/os/log.h"
 #include "digestd/os/loop.h"
 #include "digestd/os/memory.h"
@@ -384,6 +385,7 @@ static int service_start_follow(struct service *s)
 
 static int service_start_admin(struct service *s)
 {
+	struct address_prefixes allowed;
 	struct server_settings settings = {
 		.listen = s->config->listen_admin,
 		.given = &s->handover.given,
@@ -395,12 +397,16 @@ static int service_start_admin(struct service *s)
 		.idle_ms = ADMIN_TIMEOUT_MS,
 		.min_rate = (unsigned)s->config->client_min_rate,
 		.tls = s->config->tls_admin,
+		.allowed = &allowed,
+		.allowed_by = "admin_addresses",
 		.troubles = s->troubles,
 	};
 	int err;
 
 	if (!settings.listen)
 		return 0;
+	/* the configuration is checked: it is a list */
+	(void)address_prefixes_read(s->config->admin_addresses, &allowed);
 	s->admit.admitter = s->admitter;
 	part_settings_hash_secret(s->config, s->admit.secret);
 	s->admin_source =

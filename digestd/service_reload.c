@@ -7,6 +7,7 @@
 #include "digestd/cache/admitter.h"
 #include "digestd/cache/cache.h"
 #include "digestd/config/configuration.h"
+#include "digestd/os/address_prefix.h"
 #include "digestd/os/log.h"
 #include "digestd/os/notify.h"
 #include "digestd/os/troubles.h"
@@ -18,6 +19,16 @@
 #include "digestd/proxy/worker.h"
 #include "digestd/server/server.h"
 #include "digestd/service_inside.h"
+
+static void service_apply_admin(struct service *s, const struct config *c)
+{
+	struct address_prefixes allowed;
+
+	/* the configuration is checked: it is a list */
+	(void)address_prefixes_read(c->admin_addresses, &allowed);
+	server_set_tls(s->admin, c->tls_admin);
+	server_set_allowed(s->admin, &allowed);
+}
 
 /* Hands a new configuration to all parts; on -ENOMEM some may have it. */
 static int service_apply(struct service *s, const struct config *c)
@@ -47,7 +58,7 @@ static int service_apply(struct service *s, const struct config *c)
 	cache_limit(s->cache, (uint64_t)c->cache_size, (uint64_t)c->disk_size,
 		    (unsigned)c->vary_limit);
 	if (s->admin)
-		server_set_tls(s->admin, c->tls_admin);
+		service_apply_admin(s, c);
 	log_set_level(c->log_level);
 	return err;
 }

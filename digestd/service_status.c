@@ -20,6 +20,8 @@ void service_count(const struct service *s, struct worker_counters *sum)
 	*sum = (struct worker_counters){ 0 };
 	for (unsigned i = 0; i < s->nworkers; i++)
 		worker_count(s->workers[i], sum);
+	if (s->admin)
+		server_refusals(s->admin, sum->refusals);
 }
 
 static void service_add_certificate(struct node_status *to, const char *use,

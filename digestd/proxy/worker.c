@@ -61,6 +61,8 @@ static int worker_open_server(struct worker *w, bool peers)
 		.proxy_protocol = !peers && set->proxy_protocol,
 		.tls = peers ? set->peer_tls : set->data_tls,
 		.trusted = peers ? NULL : &set->trusted,
+		.allowed = peers ? &set->peers : NULL,
+		.allowed_by = "peer_addresses",
 		.troubles = w->shared.troubles,
 	};
 
@@ -230,6 +232,8 @@ static void worker_take_settings(void *arg)
 		server_set_trusted(w->data, &news->settings->trusted);
 	if (w->peer)
 		server_set_tls(w->peer, news->settings->peer_tls);
+	if (w->peer)
+		server_set_allowed(w->peer, &news->settings->peers);
 	ready_clear(&w->ready);
 	worker_settings_unref(w->settings);
 	w->settings = news->settings;

@@ -140,6 +140,7 @@ struct worker_settings {
 	struct sites *sites; /* see node/site.h; null: there are none */
 	struct address_prefixes trusted; /* clients: see server_settings */
 	struct address_prefixes clients; /* that are answered; none: all */
+	struct address_prefixes peers; /* that may connect; none: all */
 	struct address_prefixes squids; /* that may ask without a token */
 	enum forwarded told;             /* of clients, to origins */
 	enum forwarded told_forward;     /* as a forward proxy */

@@ -24,6 +24,26 @@ void server_set_trusted(struct server *server,
 		server->trusted = *trusted;
 }
 
+static void server_take_allowed(struct server *s,
+				const struct address_prefixes *allowed)
+{
+	if (allowed)
+		s->allowed = *allowed;
+	else
+		s->allowed.count = 0;
+}
+
+void server_set_allowed(struct server *server,
+			const struct address_prefixes *allowed)
+{
+	server_take_allowed(server, allowed);
+	for (struct conn *c = server->conns, *next; c; c = next) {
+		next = c->next;
+		if (!server_allows(server, c->address))
+			conn_close(c);
+	}
+}
+
 void server_set_tls(struct server *server, struct tls *tls)
 {
 	if (!server->tls || !tls)
@@ -46,9 +66,11 @@ static struct server *server_make(struct loop *loop,
 	s->settings.listen = NULL;
 	s->settings.tls = NULL;
 	s->settings.trusted = NULL;
+	s->settings.allowed = NULL;
 	s->settings.given = NULL;
 	s->settings.listener = NULL;
 	server_set_trusted(s, settings->trusted);
+	server_take_allowed(s, settings->allowed);
 	s->idle_end = &s->idle;
 	s->uploads_end = &s->uploads;
 	s->tls = settings->tls ? tls_ref(settings->tls) : NULL;
@@ -85,6 +107,7 @@ int server_new(struct loop *loop, const struct server_settings *settings,
 	assert(settings->max_connections > 0);
 	assert(settings->max_header_bytes >= 1024);
 	assert(settings->strict || !settings->proxy_protocol);
+	assert(!settings->strict || !settings->allowed);
 	assert(handler->on_request);
 	s = server_make(loop, settings, settings->strict ?
 			&server_engine_front : &server_engine_mhd);

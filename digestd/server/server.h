@@ -70,6 +70,9 @@ struct server_settings {
 	/* clients whose fields about where a request comes from are believed;
 	 * null: all. Those of others are dropped, forwarded_is_claim(). */
 	const struct address_prefixes *trusted;
+	/* clients that may connect at all; null, or none: all. Not strict */
+	const struct address_prefixes *allowed;
+	const char *allowed_by; /* the option that lists them; static */
 	struct troubles *troubles; /* borrowed; null: not told */
 };
 
@@ -200,6 +203,11 @@ void server_set_tls(struct server *server, struct tls *tls);
 void server_set_trusted(struct server *server,
 			const struct address_prefixes *trusted);
 
+/* Takes another list of who may connect; see server_settings. Connections of
+ * others are closed, whatever they are doing. */
+void server_set_allowed(struct server *server,
+			const struct address_prefixes *allowed);
+
 /* Connections that ended before their handshake had; from any thread. */
 uint64_t server_tls_failures(const struct server *server);
 
@@ -221,7 +229,8 @@ uint64_t server_floods(const struct server *server);
  * have; from any thread. */
 uint64_t server_surplus(const struct server *server);
 
-/* Adds how many requests were refused, and for what; from any thread. */
+/* Adds how many requests were refused, and for what, with connections of those
+ * that may not connect; from any thread. */
 void server_refusals(const struct server *server, uint64_t sum[REFUSAL_COUNT]);
 
 /* The request of an exchange. */

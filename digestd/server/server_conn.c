@@ -184,6 +184,22 @@ void server_count_surplus(struct server *s, const struct sockaddr *from,
 	server_conn_count_closed(s, &s->surplus, &s->surplus_log, from, why);
 }
 
+bool server_allows(const struct server *s, const struct sockaddr *from)
+{
+	return !s->allowed.count || from->sa_family == AF_UNIX ||
+	       address_prefixes_have(&s->allowed, from);
+}
+
+void server_count_unlisted(struct server *s, const struct sockaddr *from)
+{
+	char why[64];
+
+	snprintf(why, sizeof(why), "its address is not in %s",
+		 s->settings.allowed_by);
+	server_conn_count_closed(s, &s->refused[REFUSAL_forbidden],
+				 &s->unlisted_log, from, why);
+}
+
 void server_count_refusal(struct server *s, const struct sockaddr *from,
 			  unsigned status, const char *why)
 {

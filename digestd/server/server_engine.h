@@ -120,6 +120,7 @@ struct server {
 	struct server_settings settings; /* but for its pointers */
 	struct address_prefixes trusted;
 	bool trusts_all;
+	struct address_prefixes allowed; /* that may connect; none: all */
 	const struct server_handler *handler;
 	void *arg;
 	struct tls *tls; /* for new connections; null: not encrypted */
@@ -143,6 +144,7 @@ struct server {
 	struct log_limit floods_log;
 	struct log_limit surplus_log;
 	struct log_limit refused_log;
+	struct log_limit unlisted_log;
 	bool stopping;
 	bool draining;
 	bool handed_over; /* while draining: another process accepts */
@@ -269,6 +271,14 @@ void server_count_flood(struct server *s, const struct sockaddr *from);
  * have, and logs why that is so. */
 void server_count_surplus(struct server *s, const struct sockaddr *from,
 			  const char *why);
+
+/* Whether who has this address may connect. Only addresses of networks can be
+ * listed: who comes by a UNIX socket has been let in by its permissions. */
+bool server_allows(const struct server *s, const struct sockaddr *from);
+
+/* Counts a connection that is closed because its address may not connect, and
+ * logs it. */
+void server_count_unlisted(struct server *s, const struct sockaddr *from);
 
 /* Counts a request that is refused with a status, and logs why (null: it is no
  * news), with the client's address (null: unknown). */

@@ -116,6 +116,20 @@ static size_t server_mhd_conn_bytes(const struct server *s)
 	       (s->tls ? CONN_TLS_BYTES : 0);
 }
 
+/* Before the library reads a byte, or begins a handshake: what it would accept
+ * of strangers is of no use to them then. */
+static enum MHD_Result server_accepts(void *cls, const struct sockaddr *from,
+				      socklen_t len)
+{
+	struct server *s = cls;
+
+	(void)len;
+	if (server_allows(s, from))
+		return MHD_YES;
+	server_count_unlisted(s, from);
+	return MHD_NO;
+}
+
 static struct mhd_conn *server_conn_open(struct server *s,
 					 struct MHD_Connection *mhd)
 {
@@ -454,10 +468,11 @@ static struct MHD_Daemon *server_start_daemon(struct server *s)
 	return MHD_start_daemon(
 		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
 			(s->tls ? MHD_USE_TLS : 0),
-		0, NULL, NULL, server_on_access, s, MHD_OPTION_EXTERNAL_LOGGER,
-		mhd_server_log_library, s, MHD_OPTION_ARRAY,
-		s->tls ? with_tls : with_tls + 1, MHD_OPTION_LISTEN_SOCKET,
-		s->listen_fd, MHD_OPTION_CONNECTION_LIMIT, set->max_connections,
+		0, server_accepts, s, server_on_access, s,
+		MHD_OPTION_EXTERNAL_LOGGER, mhd_server_log_library, s,
+		MHD_OPTION_ARRAY, s->tls ? with_tls : with_tls + 1,
+		MHD_OPTION_LISTEN_SOCKET, s->listen_fd,
+		MHD_OPTION_CONNECTION_LIMIT, set->max_connections,
 		MHD_OPTION_PER_IP_CONNECTION_LIMIT, set->client_connections,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, mhd_server_header_memory(s),
 		MHD_OPTION_CONNECTION_TIMEOUT, idle_s,

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+import control
 from cluster import free_port, request, until
 from test_front import behind, send
 
@@ -145,6 +146,55 @@ def test_an_open_forward_proxy_is_told(make_cluster, origin):
         c.origin_url = origin.url
         node = c.start().nodes[0]
         assert (line in node.process.logged()) is told
+
+
+def closed(port, address):
+    """Whether a connection from there is closed without an answer."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), 10,
+                                      (address, 0)) as s:
+            s.sendall(b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n")
+            return not s.recv(4096)
+    except ConnectionResetError:
+        return True
+
+
+def reloaded(node, **options):
+    node.options.update(options)
+    node.write()
+    node.process.signal(signal.SIGHUP)
+
+
+@pytest.mark.parametrize("listener", ("admin", "peer"))
+def test_who_may_connect(make_cluster, listener):
+    """A reload lists others, and ends connections of those that are not."""
+    name = f"{listener}_addresses"
+    c = control.with_sockets(
+        make_cluster(2, default_origin="http://127.0.0.1:1"))
+    node = c.nodes[0]
+    node.options[name] = "127.0.0.1, 10.0.0.0/8"
+    c.start()
+    port = getattr(node, listener)
+    c.wait_settled()
+    assert not closed(port, "127.0.0.1")
+    assert refusals(node) == {}
+    assert closed(port, "127.0.0.2")
+    assert refusals(node) == {"forbidden": 1}
+    line = f"port {port}: a connection from 127.0.0.%d is closed: its " \
+           f"address is not in {name}"
+    assert line % 2 in node.process.logged()
+    with socket.create_connection(("127.0.0.1", port), 10) as s:
+        s.sendall(b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n")
+        assert s.recv(4096).startswith(b"HTTP/1.1 ")
+        reloaded(node, **{name: "127.0.0.2"})
+        assert s.recv(4096) == b""
+    assert closed(port, "127.0.0.1")
+    assert not closed(port, "127.0.0.2")
+    until(lambda: line % 1 in node.process.logged(), what="logged")
+    # the control socket is no network's
+    assert control.ctl(node, "status")[0] == 0
+    reloaded(node, **{name: ""})
+    until(lambda: not closed(port, "127.0.0.3"), what="open to all")
 
 
 def test_connections_of_an_address(make_cluster, origin):
