@@ -147,7 +147,8 @@ static void config_sites_check_answer(struct config_sites_reader *r,
 				      const struct site_rule *rule,
 				      const struct config_node *first)
 {
-	static const char *const names[] = { "pass", "client_no_cache" };
+	static const char *const names[] = { "pass", "client_no_cache",
+					     "purge_addresses" };
 
 	if (rule->kind != SITE_RULE_STATUS && rule->kind != SITE_RULE_TYPE)
 		return;

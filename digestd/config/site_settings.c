@@ -51,6 +51,7 @@ _Static_assert((int)SITE_OPTIONS + (int)KEY_OPTIONS == (int)POLICY_COUNT,
 #define TAKE_FLAG(member) TAKE_NUMBER(member)
 #define TAKE_COOKIES(member) TAKE_WORD(member, setcookie_names)
 #define TAKE_NO_CACHE(member) TAKE_WORD(member, no_cache_names)
+#define TAKE_PREFIXES(member) TAKE_LIST(member)
 #define TAKE_ARGUMENTS(member) TAKE_LIST(member)
 #define TAKE_FIELD_NAMES(member) TAKE_LIST(member)
 #define TAKE_FIELD_LINES(member) TAKE_LIST(member)

@@ -9,7 +9,7 @@
 /* clang-format off */
 #define REFUSALS(X) \
 	X(malformed,   400, "two readers could understand it in two ways, or nobody could") \
-	X(forbidden,   403, "its client is not in the list of addresses, or its target is none that this proxy serves") \
+	X(forbidden,   403, "its client is not in the list of addresses that may ask, connect or purge, or its target is none that this proxy serves") \
 	X(slow,        408, "it did not come in time") \
 	X(body_size,   413, "its body is larger than max_upload_size") \
 	X(target_size, 414, "its target is too long") \

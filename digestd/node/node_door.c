@@ -113,6 +113,10 @@ struct node_entry node_door_enter(const struct node_door *d)
 	if (!d->target)
 		return d->no_memory ? node_door_refuse(503, "memory") :
 				      node_door_refuse(400, "target");
+	if (d->purge == NODE_PURGE_BARRED)
+		return node_door_refuse(403, "purge");
+	if (d->purge == NODE_PURGE_ALLOWED)
+		return (struct node_entry){ .action = NODE_DOOR_PURGE };
 	way = node_door_find_way(d);
 	if (way == NODE_WAY_NONE && !d->from_peer)
 		return node_door_without_way(d);

@@ -10,6 +10,8 @@
  *	here	OPTIONS *, and no Host says for whom
  *	503	no memory to resolve the target
  *	400	the target cannot be resolved
+ *	403	a PURGE by a client that may not
+ *	here	a PURGE by one that may
  *	403	a forward proxy's target, and this node is none for it
  *	here	OPTIONS * for a host that has no origin here
  *	421	the host has no origin here
@@ -28,6 +30,13 @@
 
 struct fields;
 struct target;
+
+/* What a request is, as a PURGE. */
+enum node_purge {
+	NODE_PURGE_NONE, /* it is none, or there is no list of who may */
+	NODE_PURGE_BARRED,
+	NODE_PURGE_ALLOWED,
+};
 
 /* Facts; all pointers are borrowed. */
 struct node_door {
@@ -53,11 +62,13 @@ struct node_door {
 	bool site;     /* this node has an origin for its host by name */
 	bool no_memory; /* to resolve it */
 	const struct target *target; /* null: it was not resolved */
+	enum node_purge purge;	     /* of it */
 };
 
 enum node_door_action {
 	NODE_DOOR_REFUSE,  /* with `status`, and `why` in Cache-Status */
 	NODE_DOOR_OPTIONS, /* this node answers OPTIONS itself */
+	NODE_DOOR_PURGE,   /* it carries out a PURGE */
 	NODE_DOOR_ENTER,
 };
 

@@ -46,6 +46,7 @@ extern const char *const no_cache_names[];
 	X(enum client_no_cache, client_no_cache) \
 	X(int64_t, max_object_bytes) \
 	X(bool, pass) \
+	X(const char *, purge_addresses) \
 	X(const char *, field_drop) \
 	X(const char *, field_set) \
 	X(const char *, keep) \

@@ -557,6 +557,24 @@ void reply_options(struct request *r)
 	fields_free(&f);
 }
 
+void reply_text(struct request *r, unsigned status, const char *type,
+		const char *text)
+{
+	struct fields f;
+
+	assert(r->x);
+	reply_note(r, CACHESTATUS_OWN);
+	worker_add(&r->worker->counters.errors, status >= 400);
+	fields_init(&f);
+	if (fields_add(&f, "Content-Type", type) ||
+	    fields_add(&f, "Cache-Control", "no-store") ||
+	    via_append(&f, "1.1", r->q->settings->node))
+		reply_out_of_memory(r, &f);
+	else
+		exchange_reply_copy(r->x, status, &f, text, strlen(text));
+	fields_free(&f);
+}
+
 /* name: of one more field; null: there is none. */
 static void reply_error_with(struct request *r, unsigned status,
 			     const char *why, const char *name,

@@ -14,6 +14,7 @@
 #include "digestd/peers/serving_desk.h"
 #include "digestd/peers/squid_digest.h"
 #include "digestd/peers/token.h"
+#include "digestd/proxy/client_purge.h"
 #include "digestd/proxy/fill.h"
 
 /* Life */
@@ -60,6 +61,7 @@ static void request_free(struct request *r)
 	free(r->normal);
 	question_unref(&r->q);
 	request_purge_leave(r);
+	client_purge_leave(r);
 	free(r);
 }
 
@@ -132,6 +134,7 @@ static void request_resolve(struct request *r, struct node_door *door)
 	}
 	door->target = &q->target;
 	door->site = q->site;
+	door->purge = client_purge_right(r);
 }
 
 /*
@@ -232,6 +235,9 @@ static void request_enter(struct request *r)
 		break;
 	case NODE_DOOR_OPTIONS:
 		reply_options(r);
+		break;
+	case NODE_DOOR_PURGE:
+		client_purge_serve(r);
 		break;
 	case NODE_DOOR_REFUSE:
 		if (entry.status == 508)
@@ -341,6 +347,7 @@ static void request_on_data_done(void *arg, struct exchange *x,
 	request_access_note(r, end);
 	r->x = NULL;
 	request_purge_leave(r);
+	client_purge_leave(r);
 	/* its own goes with the exchange; only a GET may be asked for again */
 	r->q->method = r->q->get ? "GET" : "";
 	if (end == EXCHANGE_ABORTED)

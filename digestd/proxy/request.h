@@ -33,6 +33,7 @@
 #include "digestd/proxy/worker_inside.h"
 #include "digestd/server/server.h"
 
+struct client_purge;
 struct fill;
 struct request_hold;
 
@@ -80,6 +81,7 @@ struct request {
 	void (*reply)(struct request *r); /* then; null: not yet, or sent */
 	bool unheld; /* what it invalidates may be served somewhere */
 	bool serves; /* what is stored may answer it, see serving_desk.h */
+	struct client_purge *purge; /* its own, under way; null: none */
 	bool met; /* the peer that asks has named purges; all were applied */
 
 	struct request *next, **link; /* in the worker */
@@ -244,6 +246,10 @@ void reply_not_here(struct request *r, const struct lease_answer *lease);
 
 /* Answers OPTIONS for this node itself. */
 void reply_options(struct request *r);
+
+/* A text of this node's own, which is copied; of 400 and more an error. */
+void reply_text(struct request *r, unsigned status, const char *type,
+		const char *text);
 
 /* 503, with a Retry-After: all memory is in use. */
 void reply_busy(struct request *r);

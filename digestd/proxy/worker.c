@@ -104,6 +104,8 @@ static int worker_open_all(struct worker *w)
 				     .sites = w->settings->sites };
 	memcpy(w->purger.secret, w->settings->hash_secret,
 	       sizeof(w->purger.secret));
+	w->client_purger = w->purger;
+	w->client_purger.teller = w->shared.teller;
 	w->heard_by = (struct heard_by){ .loop = w->loop,
 					 .cache = w->shared.cache,
 					 .secret = w->purger.secret,
@@ -166,6 +168,7 @@ void worker_stop(struct worker **worker)
 	server_free(&w->data);
 	server_free(&w->peer);
 	purger_stop(&w->purger);
+	purger_stop(&w->client_purger);
 	if (w->loop) {
 		heard_stop(&w->heard_by);
 		loop_timer_clear(w->loop, &w->warm);

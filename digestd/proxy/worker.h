@@ -140,6 +140,8 @@ struct worker_settings {
 	struct sites *sites; /* see node/site.h; null: there are none */
 	struct address_prefixes trusted; /* clients: see server_settings */
 	struct address_prefixes clients; /* that are answered; none: all */
+	struct address_prefixes purgers; /* clients that may PURGE; none: it
+					    goes to origins */
 	struct address_prefixes peers; /* that may connect; none: all */
 	struct address_prefixes squids; /* that may ask without a token */
 	enum forwarded told;             /* of clients, to origins */
@@ -200,6 +202,7 @@ struct worker_shared {
 	X(collapsed,       "answered by another request's fetch") \
 	X(stale_served,    "stale objects served: allowed, or the origin failed") \
 	X(errors,          "answered with an error of this node's own") \
+	X(client_purges,   "PURGE requests of clients that were carried out here") \
 	X(aborted,         "clients that left before the end") \
 	X(origin_fetches,  "requests sent to origins") \
 	X(origin_errors,   "requests to origins that failed") \

@@ -51,6 +51,7 @@ struct worker {
 	int64_t timed_us; /* how long the last one took; request_figures.c */
 	struct log_limit loop_log;
 	struct purger purger; /* for peers */
+	struct purger client_purger; /* for clients, of which peers are told */
 	struct heard_by heard_by; /* what they have said */
 	struct ready ready;
 	struct node_lease_worth lease_worth, renewal_worth;

@@ -92,10 +92,12 @@ static const struct {
 	  "a type stands here\n"
 	  AT ":11: rule: \"\" is not a pattern of 1 to 63 bytes\n" },
 	{ "rules that come too late", BASE "site a {\nrule status 404 {\n"
-	  "pass = true\nclient_no_cache = obey\nkey { sort = true }\n}\n}\n",
+	  "pass = true\nclient_no_cache = obey\nkey { sort = true }\n"
+	  "purge_addresses = \"::1\"\n}\n}\n",
 	  AT ":6: pass: is settled before there is an answer\n"
 	  AT ":7: client_no_cache: is settled before there is an answer\n"
-	  AT ":8: key: is settled before there is an answer\n" },
+	  AT ":8: key: is settled before there is an answer\n"
+	  AT ":9: purge_addresses: is settled before there is an answer\n" },
 	{ "a key twice", BASE "site a {\nkey { sort = true }\n"
 	  "key { drop = a }\n}\n",
 	  AT ":6: key: is given again, after line 5\n" },

@@ -27,7 +27,9 @@ enum {
 	NOMEM = 1 << 10,
 	WHOLE = 1 << 11, /* it has just the length that it may have */
 	BARRED = 1 << 12,
-	BITS = 13,
+	PURGE_BARRED = 1 << 13, /* a PURGE, by a client that may not */
+	PURGE_ALLOWED = 1 << 14,
+	BITS = 15,
 };
 
 enum { MAX_UPLOAD = 100 };
@@ -52,6 +54,9 @@ static struct node_entry enter(enum method method, unsigned facts,
 		.max_upload_bytes = MAX_UPLOAD,
 		.from_peer = facts & PEER,
 		.barred = facts & BARRED,
+		.purge = facts & PURGE_BARRED	 ? NODE_PURGE_BARRED
+			 : facts & PURGE_ALLOWED ? NODE_PURGE_ALLOWED
+						 : NODE_PURGE_NONE,
 		.get = method == GET,
 		.head = method == HEAD,
 		.options = method == OPTIONS,
@@ -89,7 +94,8 @@ static struct node_entry enter(enum method method, unsigned facts,
 	return entry;
 }
 
-enum { IN = 0, OWN = 1 }; /* instead of a status: it enters, is answered here */
+/* instead of a status: it enters, is answered here, is carried out here */
+enum { IN = 0, OWN = 1, PURGED = 2 };
 
 /* clang-format off */
 static const struct {
@@ -128,6 +134,15 @@ static const struct {
 	{ "it is not told of a loop", GET, BARRED, HTTP, { "Via", "1.1 a" },
 	  403, 0 },
 	{ "nor what OPTIONS say", OPTIONS, STAR | BARRED, NONE, { 0 }, 403, 0 },
+	{ "a purge by who may not", POST, DEFAULT | PURGE_BARRED, PATH,
+	  { 0 }, 403, 0 },
+	{ "a purge by who may", POST, DEFAULT | PURGE_ALLOWED, PATH, { 0 },
+	  PURGED, 0 },
+	{ "a purge of what has no origin here", POST, PURGE_ALLOWED, HTTP,
+	  { 0 }, PURGED, 0 },
+	{ "a client that may purge, but not ask", POST,
+	  BARRED | PURGE_ALLOWED, PATH, { 0 }, 403, 0 },
+	{ "a purge of no target", POST, PURGE_ALLOWED, NONE, { 0 }, 400, 0 },
 	{ "another's Via", GET, DEFAULT, PATH, { "Via", "1.1 b" },
 	  IN, NODE_WAY_DEFAULT },
 	{ "the last for OPTIONS", OPTIONS, DEFAULT, PATH,
@@ -200,6 +215,9 @@ static void expect_way(size_t i)
 	case OWN:
 		assert_int_equal(entry.action, NODE_DOOR_OPTIONS);
 		break;
+	case PURGED:
+		assert_int_equal(entry.action, NODE_DOOR_PURGE);
+		break;
 	default:
 		assert_int_equal(entry.action, NODE_DOOR_REFUSE);
 		assert_int_equal(entry.status, ways[i].status);
@@ -248,8 +266,11 @@ static void expect_sound(enum method method, unsigned facts, unsigned target)
 		assert_in_range(e.status, 400, 599);
 	if (e.action == NODE_DOOR_OPTIONS)
 		assert_true(facts & STAR);
+	if (e.action == NODE_DOOR_PURGE)
+		assert_true(targets[target] && facts & PURGE_ALLOWED);
 	if (e.action != NODE_DOOR_ENTER)
 		return;
+	assert_false(facts & (PURGE_BARRED | PURGE_ALLOWED));
 	assert_true(targets[target] && !(facts & LONG));
 	assert_int_equal(e.way == NODE_WAY_NONE, !!(facts & PEER));
 	if (e.way == NODE_WAY_TARGET)

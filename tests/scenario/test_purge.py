@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 import threading
 import time
 
@@ -212,3 +213,88 @@ def test_who_comes_after_does_not_join_what_began_before(node, origin, how):
     assert page.asked == 2  # those who came later share one fetch
     assert node.get("/a").body[:1] == b"\2"
     assert node.get("/a").source == "hit"
+
+
+def client_purge(node, address, target="/a", host=HOST, **fields):
+    """From an address: the status, and the answer's text."""
+    lines = "".join(f"{k.replace('_', '-')}: {v}\r\n"
+                    for k, v in fields.items())
+    with socket.create_connection(("127.0.0.1", node.data), 10,
+                                  (address, 0)) as s:
+        s.sendall(f"PURGE {target} HTTP/1.1\r\nHost: {host}\r\n{lines}"
+                  "Connection: close\r\n\r\n".encode())
+        text = b"".join(iter(lambda: s.recv(65536), b"")).decode()
+    head, _, body = text.partition("\r\n\r\n")
+    return int(head.split()[1]), body if body.startswith("{") else head + body
+
+
+def test_clients_that_may(make_cluster, origin, tmp_path):
+    """They purge the cluster; others get 403; and without a list, as a reload
+    brings, the method is the origin's."""
+    log = tmp_path / "access.log"
+    c = make_cluster(2, purge_addresses="127.0.0.2, 10.0.0.0/8",
+                     access_log=str(log),
+                     access_log_format="%{method} %{status} %{source} "
+                                       "%{reason}")
+    c.origin_url = origin.url
+    a, b = c.start().nodes
+    c.wait_settled()
+    c.wait_heard()
+    fill(a, origin, {"/a": {"Cache-Tag": "t"}, "/p/1": {}, "/p/2": {}})
+    assert b.get("/a").status == 200
+    asked = origin.count()
+    status, text = client_purge(a, "127.0.0.1")
+    assert status == 403 and 'detail="purge"' in text
+    assert client_purge(a, "127.0.0.1", "/", Purge_Tag="t")[0] == 403
+    assert held(a, ["/a"]) == {"/a"}
+    status, text = client_purge(a, "127.0.0.2")
+    assert status == 200
+    told = json.loads(text)
+    # which has a copy of its own or not
+    assert told["purged"] == 1 and told["peers"][b.name] in (0, 1)
+    assert held(a, ["/a", "/p/1"]) == {"/p/1"}
+    assert held(b, ["/a"]) == set()
+    assert json.loads(client_purge(
+        a, "127.0.0.2", "/", Purge_Prefix=f"http://{HOST}/p/")[1])[
+            "purged"] == 2
+    status, text = client_purge(a, "127.0.0.2", "/x", Purge_Tag="t")
+    assert status == 400 and "the target must be /" in text
+    assert a.counters()["client_purges"] == 3
+    assert a.status()["refusals"]["forbidden"] == 2
+    assert origin.count() == asked
+    assert "asked by 127.0.0.2" in a.process.logged()
+    until(lambda: "PURGE 403 node purge" in log.read_text()
+          and "PURGE 200 node -" in log.read_text(), what="logged")
+    a.options["purge_addresses"] = ""
+    a.write()
+    a.process.signal(signal.SIGHUP)
+    until(lambda: client_purge(a, "127.0.0.1")[0] == 200, what="reloaded")
+    assert origin.count() > asked
+
+
+def test_clients_that_may_of_a_site(make_cluster, origin):
+    """A list of a site, or of its rule, takes the place of the node's."""
+    c = make_cluster(1, purge_addresses="127.0.0.2")
+    c.origin_url = origin.url
+    origin.set("/a", body=b"x")
+    node = c.nodes[0]
+    node.lines = ['site "own" { purge_addresses = "127.0.0.3"\n'
+                  'rule "/deep/**" { purge_addresses = "127.0.0.4" } }\n'
+                  'site "none" { purge_addresses = "" }\n'
+                  'site "other" { pass = false }']
+    c.start()
+
+    def status(host, last, target="/a", **fields):
+        return client_purge(node, f"127.0.0.{last}", target, host, **fields)[0]
+
+    assert [status("own", n) for n in (2, 3, 4)] == [403, 200, 403]
+    assert [status("own", n, "/deep/a") for n in (2, 3, 4)] == [403, 403, 200]
+    assert [status("other", n) for n in (2, 3)] == [200, 403]
+    asked = origin.count()
+    assert status("none", 9) == 200 and origin.count() == asked + 1
+    # what begins so may be of the rule, too; and tags are of all sites
+    prefixes = [[status("own", n, "/", Purge_Prefix=f"http://{host}/")
+                 for n in (2, 3, 4)] for host in ("own", "other")]
+    assert prefixes == [[403, 403, 403], [200, 403, 403]]
+    assert [status("own", n, "/", Purge_Tag="t") for n in (2, 3)] == [200, 403]
+    assert origin.count() == asked + 1
