@@ -148,6 +148,10 @@ int part_settings_of_workers(const struct config *c,
 	(void)admission_tell_read(c->admission_tell, &out->tell);
 	(void)address_prefixes_read(c->trusted_proxies, &out->trusted);
 	(void)address_prefixes_read(c->client_addresses, &out->clients);
+	out->client_rate = (struct client_rate){
+		.per_s = (uint32_t)c->client_rate,
+		.burst = (uint32_t)c->client_burst,
+	};
 	(void)address_prefixes_read(c->purge_addresses, &out->purgers);
 	(void)address_prefixes_read(c->peer_addresses, &out->peers);
 	(void)address_prefixes_read(c->squid_peers, &out->squids);

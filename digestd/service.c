@@ -24,6 +24,7 @@
 #include "digestd/config/configuration.h"
 #include "digestd/fetch/fetch.h"
 #include "digestd/http/fields.h"
+#include "digestd/node/client_rates.h"
 #include "digestd/node/node_drain.h"
 #include "digestd/os/access_log.h"
 #include "digestd/os/address_prefix.h"
@@ -292,6 +293,7 @@ static int service_start_workers(struct service *s)
 		.troubles = s->troubles,
 		.names = s->names,
 		.access_log = s->access_log,
+		.rates = s->rates,
 		.unstored = s->unstored,
 		.serving = s->serving,
 		.rechecks = &s->rechecks,
@@ -439,6 +441,18 @@ static int service_draw_instance(struct service *s)
 	return 0;
 }
 
+/* Also where there is no limit yet: a reload may bring one, and what is not
+ * used takes no memory. */
+static int service_make_rates(struct service *s)
+{
+	uint64_t secret[2];
+
+	if (getrandom(secret, sizeof(secret), 0) != sizeof(secret))
+		return -EIO;
+	s->rates = client_rates_new(secret);
+	return s->rates ? 0 : -ENOMEM;
+}
+
 static void service_name_hash(struct service *s)
 {
 	char name[TOKEN_BYTES];
@@ -472,6 +486,8 @@ static int service_start(struct service *s)
 		err = troubles_new(s->names, &s->troubles);
 	if (!err)
 		err = unstored_new(&s->unstored);
+	if (!err)
+		err = service_make_rates(s);
 	if (!err)
 		err = service_start_origins(s);
 	if (!err)
@@ -605,6 +621,7 @@ void service_free(struct service **out)
 	troubles_free(&s->troubles);
 	upstream_names_free(&s->names);
 	unstored_free(&s->unstored);
+	client_rates_free(&s->rates);
 	free(s->asked);
 	access_log_free(&s->access_log);
 	placer_free(&s->placer);

@@ -25,6 +25,7 @@
 #include "digestd/peers/teller.h"
 
 struct config;
+struct client_rates;
 struct control;
 struct handover_purges;
 struct node_status;
@@ -65,6 +66,7 @@ struct service {
 	struct origin_watch *watcher; /* of them */
 	struct node_recheck rechecks;
 	struct unstored *unstored;
+	struct client_rates *rates;
 	struct service_asked *asked; /* null: nobody was */
 	struct access_log *access_log;
 	struct placer *placer;

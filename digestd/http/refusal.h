@@ -15,6 +15,7 @@
 	X(target_size, 414, "its target is too long") \
 	X(expectation, 417, "it expects what nobody knows") \
 	X(host,        421, "its host has no origin here") \
+	X(rate,        429, "its client asks more often than client_rate allows") \
 	X(header_size, 431, "its header is larger than max_header_size, or has too many fields") \
 	X(unsupported, 501, "its method or its coding is not known here") \
 	X(version,     505, "it is not HTTP/1, or HTTP/2 where that is not spoken") \

@@ -106,6 +106,8 @@ struct node_entry node_door_enter(const struct node_door *d)
 
 	if (d->barred)
 		return node_door_refuse(403, "client");
+	if (d->hurried)
+		return node_door_refuse(429, "rate");
 	if (via_loops(d->fields, d->node))
 		return node_door_refuse(508, "loop");
 	if (node_door_is_for_node(d))

@@ -5,6 +5,7 @@
  * In this order, of which the first that applies counts:
  *
  *	403	its client may not ask here
+ *	429	its client asks too often
  *	508	it has been at this node before (RFC 8586), or at too many
  *	here	OPTIONS for the last that it may reach (RFC 9110, 7.6.2)
  *	here	OPTIONS *, and no Host says for whom
@@ -49,6 +50,7 @@ struct node_door {
 	/* of the request */
 	bool from_peer;
 	bool barred; /* its client is none that this node answers */
+	bool hurried; /* its client asks more often than it may */
 	bool get, head, options;     /* its method, if it is one of these */
 	const struct fields *fields; /* as they came */
 	bool https;		     /* how its client came */

@@ -142,3 +142,21 @@ bool address_text(const struct sockaddr *addr, char text[ADDRESS_TEXT_BYTES])
 				 ADDRESS_TEXT_BYTES);
 	return true;
 }
+
+struct address_block address_block_of(const struct sockaddr *addr)
+{
+	const struct sockaddr_in *four = (const void *)addr;
+	const struct sockaddr_in6 *six = (const void *)addr;
+	struct address_block block = { 0, 0 };
+	uint32_t mapped;
+
+	if (addr->sa_family == AF_INET) {
+		block.low = four->sin_addr.s_addr;
+	} else if (addr->sa_family == AF_INET6) {
+		memcpy(&block.high, six->sin6_addr.s6_addr, sizeof(block.high));
+		memcpy(&mapped, six->sin6_addr.s6_addr + 12, sizeof(mapped));
+		if (IN6_IS_ADDR_V4MAPPED(&six->sin6_addr))
+			block.low = mapped;
+	}
+	return block;
+}

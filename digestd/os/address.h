@@ -7,6 +7,7 @@
 #define DIGESTD_OS_ADDRESS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct sockaddr;
 
@@ -25,5 +26,14 @@ enum { ADDRESS_TEXT_BYTES = 46 }; /* of IPv6, with the NUL */
  * a socket for both gives is as IPv4. False: it is of another family.
  */
 bool address_text(const struct sockaddr *addr, char text[ADDRESS_TEXT_BYTES]);
+
+/* What one subscriber has to himself: of IPv6 the first 64 bits, of IPv4, also
+ * as a socket for both gives it, the address. */
+struct address_block {
+	uint64_t high, low;
+};
+
+/* All zero for other families. */
+struct address_block address_block_of(const struct sockaddr *addr);
 
 #endif

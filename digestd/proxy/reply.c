@@ -2,6 +2,7 @@
  * Replies of requests: the header that goes with each, and the body.
  */
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -622,4 +623,12 @@ void reply_not_here(struct request *r, const struct lease_answer *lease)
 void reply_busy(struct request *r)
 {
 	reply_error_with(r, 503, "memory", "Retry-After", "1");
+}
+
+void reply_hurried(struct request *r, unsigned retry_s)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", retry_s);
+	reply_error_with(r, 429, "rate", "Retry-After", text);
 }

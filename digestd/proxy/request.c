@@ -9,7 +9,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "digestd/node/client_rates.h"
 #include "digestd/node/node_door.h"
+#include "digestd/os/address.h"
 #include "digestd/peers/invalidation_api.h"
 #include "digestd/peers/serving_desk.h"
 #include "digestd/peers/squid_digest.h"
@@ -153,6 +155,29 @@ static bool request_is_barred(const struct request *r)
 	       !address_prefixes_have(clients, from);
 }
 
+/*
+ * Takes a token of the client's; whether there was none, and when there is one.
+ * A client at a UNIX socket has no address of its own.
+ */
+static bool request_is_hurried(struct request *r)
+{
+	const struct client_rate *limit = &r->q->settings->client_rate;
+	const struct sockaddr *from = exchange_request(r->x)->client;
+	struct address_block block;
+	int64_t wait_us;
+
+	if (!limit->per_s || r->node.from_peer || !r->worker->shared.rates ||
+	    from->sa_family == AF_UNIX)
+		return false;
+	block = address_block_of(from);
+	wait_us = client_rates_take(
+		r->worker->shared.rates,
+		&(struct client_rates_key){ block.high, block.low }, limit,
+		r->came_us);
+	r->retry_s = (unsigned)((wait_us + 999999) / 1000000);
+	return wait_us;
+}
+
 static struct node_entry request_ask_door(struct request *r)
 {
 	const struct server_request *in = exchange_request(r->x);
@@ -174,7 +199,9 @@ static struct node_entry request_ask_door(struct request *r)
 		.body_len = in->body_len,
 	};
 
-	if (!door.barred) /* nothing is looked up for who gets nothing */
+	/* nothing is looked up for who gets nothing */
+	door.hurried = !door.barred && request_is_hurried(r);
+	if (!door.barred && !door.hurried)
 		request_resolve(r, &door);
 	return node_door_enter(&door);
 }
@@ -221,6 +248,19 @@ static bool request_take_entry(struct request *r,
 	return request_normalise(r);
 }
 
+static void request_refuse(struct request *r, const struct node_entry *entry)
+{
+	if (entry->status == 508)
+		worker_count_loop(r->worker);
+	if (entry->status != 429) {
+		reply_error(r, entry->status, entry->why);
+		return;
+	}
+	worker_log_hurried(r->worker, exchange_request(r->x)->client,
+			   r->q->settings->client_rate.per_s);
+	reply_hurried(r, r->retry_s);
+}
+
 static void request_enter(struct request *r)
 {
 	const struct node_entry entry = request_ask_door(r);
@@ -240,9 +280,7 @@ static void request_enter(struct request *r)
 		client_purge_serve(r);
 		break;
 	case NODE_DOOR_REFUSE:
-		if (entry.status == 508)
-			worker_count_loop(r->worker);
-		reply_error(r, entry.status, entry.why);
+		request_refuse(r, &entry);
 		break;
 	}
 	node_request_refuse(&r->node);

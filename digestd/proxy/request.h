@@ -63,6 +63,7 @@ struct request {
 	int64_t came_us;
 	enum access_source source;
 	const char *why; /* of an error; else null */
+	unsigned retry_s; /* of a client that asks too often: when it may */
 	struct lease_wish wish; /* a peer's */
 
 	/* what it waits for */
@@ -250,6 +251,9 @@ void reply_options(struct request *r);
 /* A text of this node's own, which is copied; of 400 and more an error. */
 void reply_text(struct request *r, unsigned status, const char *type,
 		const char *text);
+
+/* 429, with a Retry-After: its client asks too often. */
+void reply_hurried(struct request *r, unsigned retry_s);
 
 /* 503, with a Retry-After: all memory is in use. */
 void reply_busy(struct request *r);

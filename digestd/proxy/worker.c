@@ -12,6 +12,7 @@
 #include "digestd/cache/cache.h"
 #include "digestd/mesh/peerset.h"
 #include "digestd/os/access_log.h"
+#include "digestd/os/address.h"
 #include "digestd/proxy/fill.h"
 #include "digestd/proxy/request.h"
 #include "digestd/proxy/worker_inside.h"
@@ -408,6 +409,21 @@ void worker_count(const struct worker *worker, struct worker_counters *sum)
 		sum->crowded_out += server_crowded_out(worker->peer);
 		sum->too_large += server_too_large(worker->peer);
 	}
+}
+
+void worker_log_hurried(struct worker *w, const struct sockaddr *from,
+			unsigned per_s)
+{
+	char host[ADDRESS_TEXT_BYTES], room[64];
+	unsigned dropped;
+
+	w->rate_log.burst = 1;
+	w->rate_log.period_ms = WORKER_LOG_MS;
+	if (log_allow(&w->rate_log, loop_now_ms(w->loop), &dropped))
+		log_write(LOG_WARNING, "request", "429 to %s: it asks more "
+			  "often than client_rate = %u%s",
+			  address_text(from, host) ? host : "a client", per_s,
+			  log_suppressed(dropped, room));
 }
 
 void worker_count_loop(struct worker *w)

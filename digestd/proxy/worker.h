@@ -20,6 +20,7 @@
 #include "digestd/http/refusal.h"
 #include "digestd/http/setcookie.h"
 #include "digestd/mesh/peer_outcome.h"
+#include "digestd/node/client_rates.h"
 #include "digestd/os/address_prefix.h"
 #include "digestd/peers/token.h"
 
@@ -140,6 +141,7 @@ struct worker_settings {
 	struct sites *sites; /* see node/site.h; null: there are none */
 	struct address_prefixes trusted; /* clients: see server_settings */
 	struct address_prefixes clients; /* that are answered; none: all */
+	struct client_rate client_rate; /* per_s 0: no limit */
 	struct address_prefixes purgers; /* clients that may PURGE; none: it
 					    goes to origins */
 	struct address_prefixes peers; /* that may connect; none: all */
@@ -181,6 +183,7 @@ struct worker_shared {
 	struct troubles *troubles; /* null: nobody counts them */
 	struct upstream_names *names; /* null: all are "other" */
 	struct access_log *access_log; /* null: there is none */
+	struct client_rates *rates; /* null: clients have no limit */
 	struct unstored *unstored; /* null: nobody wants to know */
 	struct serving_desk *serving; /* null: purges are not strict */
 	struct node_recheck *rechecks; /* null: each client has its own */

@@ -50,6 +50,7 @@ struct worker {
 	unsigned untimed; /* requests until the next one is timed, and */
 	int64_t timed_us; /* how long the last one took; request_figures.c */
 	struct log_limit loop_log;
+	struct log_limit rate_log;
 	struct purger purger; /* for peers */
 	struct purger client_purger; /* for clients, of which peers are told */
 	struct heard_by heard_by; /* what they have said */
@@ -80,6 +81,10 @@ void worker_settings_unref(struct worker_settings *s);
 /* A request has come that names this node among those that it has passed:
  * counted, and logged now and then. */
 void worker_count_loop(struct worker *w);
+
+/* A client asks more often than so many times a second: logged now and then. */
+void worker_log_hurried(struct worker *w, const struct sockaddr *from,
+			unsigned per_s);
 
 /* There is a distant peer that answers, to which connections are kept open from
  * now on, in worker_warm.c. */

@@ -29,7 +29,8 @@ enum {
 	BARRED = 1 << 12,
 	PURGE_BARRED = 1 << 13, /* a PURGE, by a client that may not */
 	PURGE_ALLOWED = 1 << 14,
-	BITS = 15,
+	HURRIED = 1 << 15,
+	BITS = 16,
 };
 
 enum { MAX_UPLOAD = 100 };
@@ -54,6 +55,7 @@ static struct node_entry enter(enum method method, unsigned facts,
 		.max_upload_bytes = MAX_UPLOAD,
 		.from_peer = facts & PEER,
 		.barred = facts & BARRED,
+		.hurried = facts & HURRIED,
 		.purge = facts & PURGE_BARRED	 ? NODE_PURGE_BARRED
 			 : facts & PURGE_ALLOWED ? NODE_PURGE_ALLOWED
 						 : NODE_PURGE_NONE,
@@ -134,6 +136,10 @@ static const struct {
 	{ "it is not told of a loop", GET, BARRED, HTTP, { "Via", "1.1 a" },
 	  403, 0 },
 	{ "nor what OPTIONS say", OPTIONS, STAR | BARRED, NONE, { 0 }, 403, 0 },
+	{ "a client that asks too often", GET, DEFAULT | HURRIED, PATH, { 0 },
+	  429, 0 },
+	{ "one that may not ask at all", GET, HURRIED | BARRED, PATH, { 0 },
+	  403, 0 },
 	{ "a purge by who may not", POST, DEFAULT | PURGE_BARRED, PATH,
 	  { 0 }, 403, 0 },
 	{ "a purge by who may", POST, DEFAULT | PURGE_ALLOWED, PATH, { 0 },
@@ -262,6 +268,8 @@ static void expect_sound(enum method method, unsigned facts, unsigned target)
 
 	if (facts & BARRED)
 		assert_int_equal(e.status, 403);
+	else if (facts & HURRIED)
+		assert_int_equal(e.status, 429);
 	if (e.action == NODE_DOOR_REFUSE)
 		assert_in_range(e.status, 400, 599);
 	if (e.action == NODE_DOOR_OPTIONS)

@@ -138,6 +138,35 @@ def test_clients_behind_a_load_balancer_that_are_not_listed(make_cluster,
         assert answer[9:12] == status, header
 
 
+def test_clients_that_ask_too_often(make_cluster, origin):
+    """Of each address; with all its connections together; until a reload."""
+    origin.set("/", fields={"Cache-Control": "max-age=100"}, body=b"x")
+    node = behind(make_cluster, origin, client_rate="1", client_burst="20",
+                  threads=4, proxy_protocol_data=True,
+                  trusted_proxies="127.0.0.0/8")
+
+    def ask(client):
+        return ask_from("127.0.0.1", node, b"PROXY TCP6 " + client
+                        + b" 2001:db8::2 4000 80\r\nGET / HTTP/1.1\r\n"
+                        + HOST + b"\r\n")
+    # of one subscriber
+    answers = [ask(b"2001:db8::%x" % n) for n in range(40)]
+    late = [a for a in answers if a.startswith(b"HTTP/1.1 429")]
+    assert all(a.startswith(b"HTTP/1.1 200") for a in answers[:20])
+    assert len(late) >= 15
+    for answer in late:
+        assert b"\r\nRetry-After: 1\r\n" in answer
+        assert b'detail="rate"' in answer
+    assert refusals(node) == {"rate": len(late)}
+    assert "429 to 2001:db8::" in node.process.logged()
+    assert ask(b"2001:db8:0:1::1").startswith(b"HTTP/1.1 200")
+    reloaded(node, client_rate="0")
+    until(lambda: ask(b"2001:db8::1").startswith(b"HTTP/1.1 200")
+          and ask(b"2001:db8::1").startswith(b"HTTP/1.1 200")
+          and ask(b"2001:db8::1").startswith(b"HTTP/1.1 200"),
+          what="reloaded")
+
+
 def test_an_open_forward_proxy_is_told(make_cluster, origin):
     line = "forward: everybody who reaches listen_data can use this proxy"
     for options, told in (({}, True), ({"client_addresses": "::/0"}, False)):
