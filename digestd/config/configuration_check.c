@@ -21,6 +21,7 @@
 #include "digestd/mesh/peerset.h"
 #include "digestd/mesh/serving_lease.h"
 #include "digestd/node/site.h"
+#include "digestd/os/syslog_socket.h"
 
 /* What the program, its tables and what is on its way need at least. */
 enum { MEMORY_BESIDE_CACHE = 32 << 20 };
@@ -229,7 +230,8 @@ static void configuration_check_paths(const struct config *c,
 {
 	struct stat st;
 
-	if (c->access_log && strcmp(c->access_log, "stdout") != 0) {
+	if (c->access_log && strcmp(c->access_log, "stdout") != 0 &&
+	    !syslog_socket_is_meant(c->access_log)) {
 		if (!stat(c->access_log, &st) && S_ISDIR(st.st_mode))
 			configuration_check_refuse(check, "access_log",
 						   "is a folder");

@@ -30,6 +30,7 @@
 #include "digestd/http/access_feed.h"
 #include "digestd/os/address.h"
 #include "digestd/os/log.h"
+#include "digestd/os/syslog_socket.h"
 
 enum {
 	ACCESS_RINGS = 256,
@@ -71,6 +72,7 @@ struct access_ring {
 struct access_place {
 	int fd; /* -1: nowhere */
 	bool is_file; /* and no pipe, that may be full for long */
+	char *syslog; /* what it is as an option; null: none */
 	struct access_format *format;
 };
 
@@ -238,6 +240,8 @@ static void access_place_close(struct access_place *place)
 	if (place->fd >= 0 && place->fd != STDOUT_FILENO)
 		close(place->fd);
 	access_format_free(&place->format);
+	free(place->syslog);
+	place->syslog = NULL;
 	place->fd = -1;
 }
 
@@ -291,6 +295,62 @@ static void access_log_empty(struct access_log *log, size_t written)
 	log->len = log->nlines = 0;
 }
 
+/* The syslog has been started anew, and listens at another socket. */
+static int access_log_reopen(struct access_log *log)
+{
+	int fd = syslog_socket_open(log->now.syslog);
+
+	if (fd < 0)
+		return fd;
+	close(log->now.fd);
+	log->now.fd = fd;
+	return 0;
+}
+
+/* Returns 0 or a negative errno. */
+static int access_log_send(struct access_log *log, const char *line, size_t len)
+{
+	bool anew = false;
+	int err;
+
+	do {
+		if (!access_log_room(log, len))
+			return -ETIMEDOUT;
+		err = syslog_socket_send(log->now.fd, line, len);
+		if ((err == -ECONNREFUSED || err == -ENOTCONN) && !anew) {
+			anew = true;
+			err = access_log_reopen(log);
+			if (!err)
+				err = -EAGAIN;
+		}
+	} while (err == -EAGAIN);
+	return err;
+}
+
+/* Each line is a message; one that fails costs itself, and nobody waits for
+ * others then where there is another place to go on. */
+static void access_log_send_all(struct access_log *log)
+{
+	const char *at = log->buffer, *all = log->buffer + log->len;
+	int err = 0;
+
+	while (at < all) {
+		const char *end = memchr(at, '\n', (size_t)(all - at));
+
+		if (!end)
+			end = all;
+		if (err != -ETIMEDOUT)
+			err = access_log_send(log, at, (size_t)(end - at));
+		if (err)
+			access_log_complain(log, -err);
+		atomic_fetch_add(err ? &log->failed : &log->written, 1);
+		at = end + 1;
+	}
+	access_log_empty(log, 0);
+	if (err == -ETIMEDOUT)
+		access_log_take_next(log);
+}
+
 /* A disk that is full costs the lines that it has no room for, and no more; so
  * does a pipe that nobody reads, once there is another place to go on. */
 static void access_log_flush(struct access_log *log)
@@ -298,6 +358,10 @@ static void access_log_flush(struct access_log *log)
 	size_t at = 0;
 	int err = 0;
 
+	if (log->now.syslog) {
+		access_log_send_all(log);
+		return;
+	}
 	while (at < log->len && !err) {
 		size_t room = access_log_room(log, log->len - at);
 		ssize_t n = room ? write(log->now.fd, log->buffer + at, room)
@@ -538,6 +602,11 @@ static int access_place_open(struct access_place *place, const char *path)
 
 	struct stat st;
 
+	if (syslog_socket_is_meant(path)) {
+		place->fd = syslog_socket_open(path);
+		place->syslog = place->fd < 0 ? NULL : strdup(path);
+		return place->fd < 0 ? place->fd : place->syslog ? 0 : -ENOMEM;
+	}
 	place->fd = strcmp(path, "stdout")
 			    ? open(path, flags | O_NONBLOCK, 0640)
 			    : STDOUT_FILENO;

@@ -274,3 +274,51 @@ def test_read_by_cachesim(logging, origin, tmp_path, text):
                             if line[0] != "#")
     assert (row["requests"], row["objects"], row["uncacheable"]) \
         == ("3", "2", "0"), row
+
+
+def test_syslog(make_cluster, origin, tmp_path):
+    """A message a line; also to a syslog that is started anew. One that takes
+    nothing holds no client up."""
+    path = str(tmp_path / "log")
+
+    def listening():
+        s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        s.bind(path)
+        s.settimeout(20)
+        return s
+
+    log = listening()
+    c = make_cluster(1, access_log=f"syslog:{path}",
+                     access_log_format="%{target} %{status}")
+    c.origin_url = origin.url
+    node = c.start().nodes[0]
+    origin.set("/a", fields=MAXAGE, body=b"x")
+    for target in ("/a", "/a?" + "b" * 7000, "/a"):
+        node.get(target)
+    pid = node.process.popen.pid
+    stamp = r"<30>[A-Z][a-z][a-z] [ \d]\d \d\d:\d\d:\d\d"
+    got = [log.recv(65536).decode() for _ in range(3)]
+    assert re.fullmatch(rf"{stamp} digestd\[{pid}\]: /a 200", got[0]), got[0]
+    assert got[1].endswith("b" * 7000 + " 200")
+    log.close()
+    os.unlink(path)
+    node.get("/a")
+    until(lambda: "lines cannot be written: " in node.process.logged(),
+          what="told")
+    log = listening()
+    node.get("/a")
+    assert log.recv(65536).endswith(b"/a 200")
+    # nobody reads now
+    for _ in range(1500):
+        assert node.get("/a").status == 200
+    log.close()
+
+
+def test_a_syslog_that_is_not_there(make_cluster, origin, tmp_path):
+    c = make_cluster(1, access_log=f"syslog:{tmp_path}/none")
+    c.origin_url = origin.url
+    node = c.nodes[0]
+    node.start(wait=False)
+    assert node.process.wait() == 1
+    assert "access_log: syslog:" in node.process.logged()
+    c.processes.remove(node.process)
