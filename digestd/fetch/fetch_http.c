@@ -53,7 +53,7 @@ static void fetch_http_let_go(struct transfer *f, bool whole)
 	loop_undefer(means->loop, &f->send);
 	loop_undefer(means->loop, &f->receive);
 	pool_forget(means->pool, &f->want);
-	if (f->conn && whole && transfer_is_sent(f))
+	if (f->conn && whole && !f->single_use && transfer_is_sent(f))
 		pool_keep(means->pool, f->conn);
 	else if (f->conn)
 		pool_close(means->pool, f->conn);
@@ -351,12 +351,16 @@ static void fetch_http_set_body(struct transfer *f,
 static void fetch_http_set_up(struct transfer *f,
 			      const struct fetch_request *r)
 {
+	bool uploads = r->upload && !r->upgrade;
+
 	/* of an upload behind an upgrade nothing is read before the answer */
 	f->repeatable = (!r->upload || r->upgrade) &&
 			fetch_is_safe(r->method);
+	f->single_use = uploads && fetch_is_safe(r->method);
 	f->want = (struct pool_want){
 		.connect_ms = r->limits->connect_ms,
 		.lately = !f->repeatable,
+		.uploads = uploads,
 		.got = fetch_http_got,
 		.failed = fetch_http_failed,
 	};

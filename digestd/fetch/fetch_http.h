@@ -65,6 +65,8 @@ struct transfer {
 	enum trouble cause; /* of its failure, if more is known than that */
 	bool headers_done;
 	bool repeatable; /* may be sent again: safe, and without a body */
+	bool single_use; /* the connection is not kept: many servers overlook
+			    the body of a safe method */
 	bool cut;        /* will not be sent whole */
 	bool answered;   /* a byte has come */
 	bool calling;    /* a callback of its own runs */

@@ -37,7 +37,7 @@ enum {
 struct pool_host {
 	struct pool_host *next;
 	struct pool *pool;
-	struct pool_conn *idle; /* the one used last first */
+	struct pool_conn *idle[2]; /* [1]: of uploads; used last first */
 	struct pool_want *waiting, **waiting_end;
 	unsigned nconns; /* of whatever state */
 	struct loop_call run;
@@ -78,13 +78,13 @@ static void fetch_pool_arm_sweep(struct pool *pool)
 
 static void fetch_pool_list_idle(struct pool *pool, struct pool_conn *c)
 {
-	struct pool_host *host = c->host;
+	struct pool_conn **idle = &c->host->idle[c->uploads];
 
-	c->next = host->idle;
-	c->link = &host->idle;
+	c->next = *idle;
+	c->link = idle;
 	if (c->next)
 		c->next->link = &c->next;
-	host->idle = c;
+	*idle = c;
 	c->newer = NULL;
 	c->older = pool->newest;
 	*(c->older ? &c->older->newer : &pool->oldest) = c;
@@ -201,12 +201,13 @@ static bool fetch_pool_is_current(struct pool_host *host,
 /* The idle connection that was used last and is as it was left, or null. What
  * has come on one since belongs to no request. */
 static struct pool_conn *fetch_pool_quiet(struct pool *pool,
-					  struct pool_host *host)
+					  struct pool_host *host, bool uploads)
 {
-	while (host->idle && (!pool_is_quiet(host->idle) ||
-			      !fetch_pool_is_current(host, host->idle)))
-		pool_close(pool, host->idle);
-	return host->idle;
+	struct pool_conn **c = &host->idle[uploads];
+
+	while (*c && (!pool_is_quiet(*c) || !fetch_pool_is_current(host, *c)))
+		pool_close(pool, *c);
+	return *c;
 }
 
 /* An idle connection for it, or null. */
@@ -214,7 +215,8 @@ static struct pool_conn *fetch_pool_take_idle(struct pool *pool,
 					      struct pool_host *host,
 					      const struct pool_want *want)
 {
-	struct pool_conn *c = want->fresh ? NULL : fetch_pool_quiet(pool, host);
+	struct pool_conn *c = want->fresh ? NULL : fetch_pool_quiet(
+		pool, host, want->uploads);
 
 	if (!c || (want->lately &&
 		   loop_now_ms(pool->loop) - c->idle_since_ms >= LATELY_MS))
@@ -523,6 +525,7 @@ static void fetch_pool_make_connection(struct pool *pool,
 	}
 	c->host = want->host;
 	c->host->nconns++;
+	c->uploads = want->uploads;
 	c->tickets = &c->host->tickets;
 	c->want = want;
 	c->watch.fd = -1;
@@ -599,9 +602,9 @@ static bool fetch_pool_has_room(struct pool_host *host)
 
 	if (!pool->max_per_host || host->nconns < pool->max_per_host)
 		return true;
-	if (!host->idle)
+	if (!host->idle[0] && !host->idle[1])
 		return false;
-	pool_close(pool, host->idle);
+	pool_close(pool, host->idle[!host->idle[0]]);
 	return true;
 }
 
@@ -713,8 +716,8 @@ static void fetch_pool_free_host(struct pool_host *host)
 {
 	struct pool *pool = host->pool;
 
-	while (host->idle)
-		pool_close(pool, host->idle);
+	while (host->idle[0] || host->idle[1])
+		pool_close(pool, host->idle[!host->idle[0]]);
 	assert(!host->nconns && !host->waiting);
 	resolver_cancel(&host->query);
 	loop_undefer(pool->loop, &host->run);

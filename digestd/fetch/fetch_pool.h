@@ -10,6 +10,10 @@
  * right ends the search. A kept one stays watched for reading: to use it again
  * costs no system call, and one that its server closes goes at once.
  *
+ * A server that takes no notice of a body reads it as the next request, whose
+ * answer comes when the connection is somebody else's. So what has carried a
+ * body is given only to who sends another one.
+ *
  * Connections with TLS belong to a server's name and port and to a struct
  * tls_client, by which the server was found right before anybody gets one. A
  * new one resumes a session of an earlier one to the same address.
@@ -51,6 +55,7 @@ struct pool_conn {
 	int error;              /* of the last address that was tried */
 	bool no_tls;            /* one spoke no TLS */
 	int64_t idle_since_ms;
+	bool uploads;           /* it has carried a body */
 	struct pool_conn *next, **link;         /* idle, of the host */
 	struct pool_conn *older, *newer;        /* idle, of the pool */
 };
@@ -62,6 +67,7 @@ struct pool_want {
 	bool fresh;          /* none that was used before */
 	bool lately;         /* none that was not used in the last second: for
 				requests that are sent once */
+	bool uploads;        /* a body goes out on it */
 	unsigned connect_ms; /* for the lookup and the connection; > 0 */
 	enum trouble cause; /* when it has failed; _none: as the result
 				   says */

@@ -66,16 +66,30 @@ static bool node_door_sets_scheme(const struct node_door *d, enum node_way way)
 	       !(d->from_peer && d->target->absolute);
 }
 
-/* Whether an origin may take it for another method than its own: the answer is
- * not one to a GET then. */
-static bool node_door_overrides_method(const struct fields *in)
+static bool node_door_is_override(const char *name)
 {
 	static const char *const names[] = {
-		"X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override",
+		"x-http-method-override", "x-http-method", "x-method-override",
 	};
+	size_t len = strlen(name);
 
+	if ((name[0] | 0x20) != 'x') /* only saves time */
+		return false;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (fields_get(in, names[i]))
+		if (len == strlen(names[i]) &&
+		    field_name_begins(name, len, names[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Whether an origin may take it for another method than its own: the answer is
+ * not one to a GET then. One that sees fields through CGI cannot tell "_" from
+ * "-". */
+static bool node_door_overrides_method(const struct fields *in)
+{
+	for (size_t i = 0; i < fields_count(in); i++) {
+		if (node_door_is_override(fields_at(in, i)->name))
 			return true;
 	}
 	return false;

@@ -487,6 +487,26 @@ static ssize_t read_at_once(void *arg, void *buf, size_t cap)
 	return read_late(arg, buf, cap);
 }
 
+/* A server that overlooks a body takes it for the next request. */
+static void who_uploads_shares_with_nobody_else(void **state)
+{
+	static const struct fetch_upload upload = {
+		.len = 4,
+		.read = read_at_once,
+	};
+
+	(void)state;
+	assert_int_equal(ask_once("POST", "/ok", &upload), FETCH_COMPLETE);
+	assert_int_equal(get("/ok"), FETCH_COMPLETE);
+	assert_int_equal(at.accepted, 2);
+	assert_int_equal(ask_once("PUT", "/ok", &upload), FETCH_COMPLETE);
+	assert_int_equal(get("/ok"), FETCH_COMPLETE);
+	assert_int_equal(at.accepted, 2);
+	assert_int_equal(ask_once("GET", "/ok", &upload), FETCH_COMPLETE);
+	assert_int_equal(ask_once("POST", "/ok", &upload), FETCH_COMPLETE);
+	assert_int_equal(at.accepted, 3);
+}
+
 /* The server ends kept connections when it has read a request: nobody knows
  * what it has done with it. */
 static void what_is_not_safe_is_sent_once(void **state)
@@ -516,7 +536,9 @@ static void what_is_not_safe_is_sent_once(void **state)
 	for (size_t i = 0; i < NROWS(rows); i++) {
 		unsigned accepted, before;
 
-		assert_int_equal(ask_once("POST", "/ok", NULL),
+		/* uploads have connections of their own */
+		assert_int_equal(ask_once("POST", "/ok",
+					  rows[i].upload ? &once : NULL),
 				 FETCH_COMPLETE);
 		accepted = at.accepted;
 		before = at.requests;
@@ -645,6 +667,7 @@ int main(void)
 		TEST(a_post_uses_a_connection_again),
 		TEST(but_not_after_a_second),
 		TEST(nor_one_that_has_ended),
+		TEST(who_uploads_shares_with_nobody_else),
 		TEST(what_is_not_safe_is_sent_once),
 		TEST(a_slow_header_is_no_slow_body),
 		TEST(names),

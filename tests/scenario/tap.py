@@ -70,8 +70,8 @@ class Tap:
 # forbid to serve; what stands beside nodes: origins, other caches, who watches
 # them. Those of no set are of clusters.
 OF_MESSAGES = {f"test_{name}.py" for name in """
-    causes cookies early front http http2 interim proxy_protocol ranges refusals
-    slow tls trailers upgrade uploads""".split()}
+    causes cookies early front http http2 interim poisoning proxy_protocol
+    ranges refusals slow tls trailers upgrade uploads""".split()}
 OF_ONE_NODE = {f"test_{name}.py" for name in """
     access_log admission control disk handover kill memory nginx operating
     operation soak systemd tutorial varnish whole""".split()}
