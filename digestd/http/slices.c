@@ -205,6 +205,16 @@ static bool slices_read_part(const struct slices_answer *a, struct range *part,
 	return true;
 }
 
+/* Whether a part has a whole slice from its beginning on, or what there is of
+ * one: with less than that, asking for the rest would never come to an end. */
+static bool slices_brings_one(const struct range *part, uint64_t size,
+			      uint64_t len)
+{
+	uint64_t end = (part->first / size + 1) * size;
+
+	return part->first + part->len >= (end < len ? end : len);
+}
+
 bool slices_begin(const struct slices_answer *a, uint64_t size, uint64_t *len,
 		  struct range *part)
 {
@@ -212,7 +222,8 @@ bool slices_begin(const struct slices_answer *a, uint64_t size, uint64_t *len,
 	    !slices_read_part(a, part, len) || *len > SLICES_MAX_BYTES)
 		return false;
 	if (a->status == 206)
-		return part->first % size == 0;
+		return part->first % size == 0 &&
+		       slices_brings_one(part, size, *len);
 	return *len > size &&
 	       fields_has_token(a->fields, "Accept-Ranges", "bytes");
 }
@@ -244,6 +255,8 @@ enum slices_verdict slices_judge(const struct slices_answer *a,
 	}
 	if (!slices_read_part(a, part, &len) || len != s->len ||
 	    part->first > asked->first ||
+	    (part->len < asked->len &&
+	     !slices_brings_one(part, s->size, len)) ||
 	    (a->status == 206 && part->first != asked->first))
 		return SLICES_CHANGED;
 	return SLICES_USABLE;

@@ -105,15 +105,17 @@ struct slices_answer {
 
 /*
  * Whether an answer to a question about an unknown object, for the whole or in
- * whole slices, begins an object that can be sliced: a 206 with its length, or
- * a 200 of more than one slice from a server that says it has ranges. *len is
- * the object's then, and *part what the answer brings of it.
+ * whole slices, begins an object that can be sliced: a 206 of a slice or more,
+ * with its length, or a 200 of more than one slice from a server that says it
+ * has ranges. *len is the object's then, and *part what the answer brings of
+ * it.
  */
 bool slices_begin(const struct slices_answer *a, uint64_t size, uint64_t *len,
 		  struct range *part);
 
 enum slices_verdict {
-	SLICES_USABLE,  /* the part asked for, or its beginning: of *part */
+	SLICES_USABLE,  /* the part asked for, or a slice or more of its
+			   beginning: of *part */
 	SLICES_CHANGED, /* there is another version, or none any more, or
 			   nobody gets it, or not in parts: whoever asks for it
 			   is better served without the head */

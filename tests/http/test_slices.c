@@ -219,6 +219,8 @@ static const struct {
 	{206, TAG "Content-Range: bytes 0-9/10", 10, 10, 0, 10},
 	{206, TAG "Content-Range: bytes 250-399/1000", 150, 0, 0, 0},
 	{206, TAG "Content-Range: bytes 0-99/1000", 99, 0, 0, 0},
+	{206, TAG "Content-Range: bytes 0-98/1000", 99, 0, 0, 0},
+	{206, TAG "Content-Range: bytes 0-8/10", 9, 0, 0, 0},
 	{206, TAG "Content-Range: bytes 0-99/*", 100, 0, 0, 0},
 	{206, TAG "Content-Range: bytes 0-99/99", 100, 0, 0, 0},
 	{206, TAG "Content-Range: bytes 5-4/99", -1, 0, 0, 0},
@@ -272,6 +274,9 @@ static const struct {
 	/* fewer, as is a server's right */
 	{206, TAG "Content-Range: bytes 200-299/1000", 100, SLICES_USABLE, 200,
 	 100},
+	/* but no slice */
+	{206, TAG "Content-Range: bytes 200-298/1000", 99, SLICES_CHANGED, 0,
+	 0},
 	{206, TAG "Content-Range: bytes 200-399/1000", -1, SLICES_USABLE, 200,
 	 200},
 	{206, TAG "Content-Range: bytes 100-399/1000", 300, SLICES_CHANGED, 0,

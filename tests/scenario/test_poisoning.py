@@ -489,6 +489,14 @@ def ranged(r):
     return page(**more)
 
 
+def ranged_otherwise(r):
+    """It sends less than was asked for, whatever that was."""
+    more = {"ETag": '"1"', "Accept_Ranges": "bytes"}
+    if r.claim("Range"):
+        return page("ri", 206, Content_Range="bytes 0-1/5", **more)
+    return page(**more)
+
+
 def conditional(r):
     """Confirms what anybody says to have."""
     if r.claim("If-None-Match") or r.claim("If-Modified-Since"):
@@ -529,6 +537,8 @@ CHANGE = ask("X-Change: 1", method="OPTIONS")
 
 PARTS = [
     Row("range", ranged, (ask("Range: bytes=0-1"),)),
+    Row("range-answered-otherwise", ranged_otherwise,
+        (ask("Range: bytes=0-1"), ask("Range: bytes=3-"))),
     Row("range-of-nothing", ranged, (ask("Range: bytes=99-"),)),
     Row("range-twice", ranged,
         (ask("Range: bytes=0-1", "Range: bytes=99-"),
