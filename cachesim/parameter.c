@@ -174,6 +174,8 @@ static const char *const answers[] = { "no", "yes", NULL };
 /* in the order of enum protocol_form */
 static const char *const forms[] = { "full", "xor", "conditional", NULL };
 
+static const char *const sizes[] = { "computed", "coded", NULL };
+
 /* The position of a word; or false. */
 static bool parameter_word(const char *text, const char *const *words,
 			   unsigned *at)
@@ -299,6 +301,18 @@ static const char *parameter_set_form(struct sim_config *c, const char *text,
 	return NULL;
 }
 
+static const char *parameter_set_sizes(struct sim_config *c, const char *text,
+				       double *v)
+{
+	unsigned at;
+
+	*v = 0;
+	if (!parameter_word(text, sizes, &at))
+		return no_word;
+	c->digest.coded = at;
+	return NULL;
+}
+
 static const char *parameter_set_threshold(struct sim_config *c,
 					   const char *text, double *v)
 {
@@ -399,6 +413,7 @@ static const struct {
 	ROW(FP,          "fp",          SHARE,   parameter_set_fp),
 	ROW(EXPECTED,    "expected",    COUNT,   parameter_set_expected),
 	ROW(FORM,        "form",        TEXT,    parameter_set_form),
+	ROW(SIZES,       "sizes",       TEXT,    parameter_set_sizes),
 	ROW(THRESHOLD,   "threshold",   SHARE,   parameter_set_threshold),
 	ROW(PERIOD,      "period",      SECONDS, parameter_set_period),
 	ROW(TRIES,       "tries",       COUNT,   parameter_set_tries),
@@ -448,6 +463,9 @@ const struct tool_option parameter_options[PARAMETERS + 1] = {
 	    "objects that a digest is made for\n"
 	    "(the capacity by the mean size)"),
 	ROW(FORM, "form", 0, "KIND", "what is sent (conditional)"),
+	ROW(SIZES, "sizes", 0, "SIZES",
+	    "whether sizes of digests are computed, or each\n"
+	    "is coded: computed or coded (computed)"),
 	ROW(THRESHOLD, "threshold", 'T', "SHARE",
 	    "publish when so many of the objects are new\n"
 	    "(1%)"),
@@ -521,6 +539,8 @@ bool parameter_words(enum parameter d, const char *words[PARAMETER_WORDS])
 		parameter_list(words, partitions, "column");
 	else if (d == PARAMETER_FORM)
 		parameter_list(words, forms, "");
+	else if (d == PARAMETER_SIZES)
+		parameter_list(words, sizes, "");
 	else if (d == PARAMETER_ADMISSION)
 		parameter_list_admission(words);
 	else if (d == PARAMETER_PEER_USE || d == PARAMETER_SHARED_ADMISSION)

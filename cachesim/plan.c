@@ -31,6 +31,7 @@ static bool plan_applies(enum parameter d, const struct sim_config *c)
 	case PARAMETER_FP:
 	case PARAMETER_EXPECTED:
 	case PARAMETER_FORM:
+	case PARAMETER_SIZES:
 	case PARAMETER_THRESHOLD:
 	case PARAMETER_PERIOD:
 	case PARAMETER_DELAY:

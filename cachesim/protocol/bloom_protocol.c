@@ -16,11 +16,14 @@
  *
  * compressed: as digestd does it: an update is a digest as libscd codes it,
  * full or as a delta in the form that is asked for; a full one if that is
- * smaller, or the first. The object is asked for at once.
+ * smaller, or the first. The object is asked for at once. Its length follows
+ * from the ones and the bits that flip, which are counted (digest_sizes.h), so
+ * that no array is kept; unless the bytes are to be made.
  * Source: Mitzenmacher, "Compressed Bloom Filters", 2002.
  */
 #include <string.h>
 
+#include "cachesim/protocol/digest_sizes.h"
 #include "cachesim/protocol/flips.h"
 #include "cachesim/protocol/rows.h"
 #include "codec/bloom.h"
@@ -47,6 +50,7 @@ struct summary {
 	/* where digests are coded: as published last, and before that */
 	struct scd_bloom told, base;
 	uint64_t nkeys, generation;
+	uint64_t nones; /* of the array as published last */
 	size_t full_len; /* of the last full digest that was made */
 };
 
@@ -69,6 +73,7 @@ struct bloom {
 	unsigned nhash;
 	struct summary summary[PROTOCOL_MAX_PROXIES];
 	struct lookup lookups[LOOKUPS];
+	bool counts_sizes; /* of digests, which are not coded */
 	uint32_t *at; /* positions of what changed, then those that flip */
 	size_t room;
 };
@@ -83,17 +88,20 @@ static int bloom_init_with(struct protocol_state *s, double bits,
 
 	if (!(nbits <= UINT32_MAX))
 		return SCD_EINVAL;
+	if (d->nhash > SCD_MAX_HASH)
+		return SCD_EINVAL;
 	b->nbits = nbits > 64 ? (uint64_t)nbits : 64;
 	b->modulus = scd__modulus_of(b->nbits);
 	b->nhash = d->nhash ? d->nhash : nhash;
+	b->counts_sizes = !d->coded && (!s->protocol->by_query || d->all_forms);
 	for (unsigned i = 0; i < s->config.nproxies && !err; i++) {
 		struct summary *p = &b->summary[i];
 
 		p->count = calloc(b->nbits, 1);
 		err = p->count ? 0 : SCD_ENOMEM;
-		if (!err)
+		if (!err && d->coded)
 			err = scd_bloom_init(&p->told, b->nbits, b->nhash);
-		if (!err)
+		if (!err && d->coded)
 			err = scd_bloom_init(&p->base, b->nbits, b->nhash);
 	}
 	if (!err)
@@ -301,20 +309,46 @@ static int bloom_reserve(struct bloom *b, size_t n)
 	return 0;
 }
 
-/* Brings a filter up to date; leaves the positions that flip in b->at. Returns
- * how many. */
-static size_t bloom_change(struct bloom *b, struct summary *p,
-			   const struct protocol_changes *c)
+/* How many bits of an array flip, each way. */
+struct bloom_flips {
+	size_t cleared, set;
+};
+
+/* Brings a filter up to date; leaves the positions that flip in b->at, those
+ * that are cleared first. */
+static struct bloom_flips bloom_change(struct bloom *b, struct summary *p,
+				       const struct protocol_changes *c)
 {
-	size_t nold = c->nremoved * b->nhash, nnew = c->nadded * b->nhash, n;
+	size_t nold = c->nremoved * b->nhash, nnew = c->nadded * b->nhash;
 	uint32_t *old = b->at, *new = b->at + nold;
 
 	bloom_all_positions(b, (struct objects){c->removed, c->nremoved}, old);
 	bloom_all_positions(b, (struct objects){c->added, c->nadded}, new);
 	nold = bloom_count_down(p->count, old, nold);
 	nnew = bloom_count_up(p->count, new, nnew);
-	n = bloom_keep_flips(p->count, old, nold, old);
-	return n + bloom_keep_flips(p->count, new, nnew, old + n);
+	nold = bloom_keep_flips(p->count, old, nold, old);
+	nnew = bloom_keep_flips(p->count, new, nnew, old + nold);
+	return (struct bloom_flips){ nold, nnew };
+}
+
+static uint64_t bloom_array_bytes(const struct bloom *b)
+{
+	return (b->nbits + 7) / 8;
+}
+
+/* What libscd would make of a publication. */
+static void bloom_compute_sizes(const struct bloom *b, const struct summary *p,
+				struct bloom_flips flips,
+				struct protocol_publication *out)
+{
+	const struct digest_flips f = { b->nbits, p->nones, flips.cleared,
+					flips.set };
+	uint64_t nones = p->nones - flips.cleared + flips.set;
+
+	out->coded[PROTOCOL_FULL] = digest_size_of_array(b->nbits, nones);
+	out->coded[PROTOCOL_XOR] =
+		digest_size_of_array(b->nbits, flips.cleared + flips.set);
+	out->coded[PROTOCOL_CONDITIONAL] = digest_size_of_conditional(&f);
 }
 
 /* A publication of what flips in a proxy's filter. */
@@ -322,7 +356,7 @@ static int bloom_step(struct bloom *b, unsigned proxy,
 		      const struct protocol_changes *c, struct flips **out)
 {
 	struct summary *p = &b->summary[proxy];
-	size_t n;
+	struct bloom_flips n;
 	int err = bloom_reserve(b, (c->nadded + c->nremoved) * b->nhash);
 
 	if (err)
@@ -330,11 +364,14 @@ static int bloom_step(struct bloom *b, unsigned proxy,
 	n = bloom_change(b, p, c);
 	p->nkeys += c->nadded - c->nremoved;
 	p->generation++;
-	*out = flips_new(proxy, b->at, n);
+	*out = flips_new(proxy, b->at, n.cleared + n.set);
 	if (!*out)
 		return SCD_ENOMEM;
-	(*out)->base.raw[0] = scd_bloom_bytes(&p->told);
-	(*out)->base.raw[1] = n * FLIP_BYTES;
+	(*out)->base.raw[0] = bloom_array_bytes(b);
+	(*out)->base.raw[1] = (*out)->n * FLIP_BYTES;
+	if (b->counts_sizes)
+		bloom_compute_sizes(b, p, n, &(*out)->base);
+	p->nones += n.set - n.cleared;
 	return 0;
 }
 
@@ -399,6 +436,26 @@ static int bloom_code_forms(const struct bloom *b, struct summary *p,
 	return err;
 }
 
+/* Of computed sizes those of forms that would be coded; so the counters of
+ * forms have the same publications either way. */
+static void bloom_drop_forms(const struct bloom *b, const struct summary *p,
+			     struct protocol_publication *out)
+{
+	const struct protocol_config *c = &b->base.config;
+	enum protocol_form form = c->digest.form;
+	bool first = p->generation == 1;
+
+	if (c->digest.all_forms)
+		return;
+	for (unsigned i = PROTOCOL_XOR; i < PROTOCOL_FORMS; i++) {
+		if (i != form || first)
+			out->coded[i] = 0;
+	}
+	if (c->nviews == 1 && !first && form != PROTOCOL_FULL &&
+	    out->coded[form] < out->coded[PROTOCOL_FULL])
+		out->coded[PROTOCOL_FULL] = 0;
+}
+
 /* What is sent of it. */
 static void bloom_choose_form(const struct protocol_config *c,
 			      const struct summary *p,
@@ -420,6 +477,10 @@ static int bloom_code_all(struct bloom *b, struct flips *f)
 	struct summary *p = &b->summary[f->base.proxy];
 	int err;
 
+	if (!b->base.config.digest.coded) {
+		bloom_drop_forms(b, p, &f->base);
+		return 0;
+	}
 	bloom_flip_all(&p->told, f->at, f->n);
 	err = bloom_code_forms(b, p, &f->base);
 	bloom_flip_all(&p->base, f->at, f->n);
@@ -480,7 +541,7 @@ static void bloom_memory(const struct protocol_state *s, unsigned proxy,
 			 uint64_t *peers, uint64_t *own)
 {
 	const struct bloom *b = (const struct bloom *)s;
-	uint64_t array = (b->nbits + 7) / 8;
+	uint64_t array = bloom_array_bytes(b);
 
 	(void)proxy;
 	*peers = array * (s->config.nproxies - 1);

@@ -17,6 +17,7 @@ const struct protocol *const protocols[] = {
 	&protocol_servernames,
 	&protocol_bloom,
 	&protocol_compressed,
+	&protocol_lists,
 	&protocol_golomb,
 	&protocol_blocked,
 	&protocol_squid,

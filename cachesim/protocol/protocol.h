@@ -54,7 +54,9 @@ struct protocol_digest {
 	double fp;	   /* false positives of a kind; 0: by bits */
 	uint64_t expected; /* objects of a proxy; > 0 */
 	enum protocol_form form; /* that is sent, where there is a choice */
-	bool all_forms;	  /* codes every form each time, to count them */
+	bool all_forms;	  /* has every form each time, to count them */
+	bool coded;	  /* sizes are those of bytes that libscd made; else
+			     computed (digest_sizes.h), where that is so */
 };
 
 struct protocol_config {

@@ -12,6 +12,7 @@ extern const struct protocol protocol_htcp;
 extern const struct protocol protocol_directory;
 extern const struct protocol protocol_bloom;
 extern const struct protocol protocol_compressed;
+extern const struct protocol protocol_lists;
 extern const struct protocol protocol_servernames;
 extern const struct protocol protocol_golomb;
 extern const struct protocol protocol_blocked;

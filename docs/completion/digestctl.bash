@@ -19,10 +19,11 @@ _digestctl_values()
 	TARGET) echo "compact csv keys oracleGeneral" ;;
 	INVALIDATION) echo "available strict" ;;
 	PLACEMENT) echo "keep second single single-seen single-shared auto" ;;
+	SIZES) echo "computed coded" ;;
 	PARTITION) echo "client number prefix round-robin" ;;
 	POLICY) echo "lru fifo clock sieve s3fifo lfu gdsf wtinylfu" ;;
 	PROTOCOL)
-		echo "none icp htcp directory servernames bloom compressed" \
+		echo "none icp htcp directory servernames bloom compressed lists" \
 			"golomb blocked squid carp hash global"
 		;;
 	ADMISSION)

@@ -32,6 +32,7 @@ static const struct {
 	{ "bloom", 8, PROTOCOL_FULL, 100000 },
 	{ "compressed", 14, PROTOCOL_XOR, 10000 },
 	{ "compressed", 32, PROTOCOL_CONDITIONAL, 10000 },
+	{ "lists", 1600, PROTOCOL_CONDITIONAL, 10000 },
 };
 /* clang-format on */
 

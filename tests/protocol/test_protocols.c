@@ -13,6 +13,7 @@
 #include "cachesim/protocol/protocol.h"
 #include "codec/bloom.h"
 #include "codec/delta.h"
+#include "codec/list.h"
 #include "codec/mix.h"
 #include "tests/codec/alloc.h"
 #include "tests/codec/random.h"
@@ -190,6 +191,20 @@ static uint64_t by_filters(const struct world *w, uint32_t object)
 	return m;
 }
 
+/* Who has published an object, or one with the same fingerprint. */
+static unsigned list_width;
+
+static uint64_t by_fingerprints(const struct world *w, uint32_t object)
+{
+	uint64_t m = 0;
+
+	for (uint32_t o = 0; o < OBJECTS; o++) {
+		if ((w->hash[o] ^ w->hash[object]) >> (64 - list_width) == 0)
+			m |= exactly(w, o);
+	}
+	return m;
+}
+
 static void drop_filters(void)
 {
 	for (unsigned p = 0; p < PROXIES; p++)
@@ -226,6 +241,29 @@ static void filters_are_libscds(void **state)
 		play(&w, by_filters);
 		tear_down(&w);
 		drop_filters();
+	}
+}
+
+/* From no twins to rings of several. */
+static void lists_are_fingerprints(void **state)
+{
+	static const double fps[] = { .00001, .01, .031 };
+	static struct world w;
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(fps); i++) {
+		set_up(&w, "directory", 0);
+		tear_down(&w);
+		w.config.digest.fp = fps[i];
+		memset(w.has, 0, sizeof(w.has));
+		memset(w.told, 0, sizeof(w.told));
+		memset(w.known, 0, sizeof(w.known));
+		list_width = scd_list_width(w.config.digest.expected, fps[i]);
+		assert_int_equal(protocol_new(&w.state, protocol_find("lists"),
+					      &w.config),
+				 0);
+		play(&w, by_fingerprints);
+		tear_down(&w);
 	}
 }
 
@@ -289,13 +327,24 @@ static uint64_t count(const bool *has)
 	return n;
 }
 
+/* An instance whose digests are coded, or not. */
+static void set_up_sizes(struct world *w, const char *name, double bits,
+			 bool are_coded)
+{
+	set_up(w, name, bits);
+	protocol_free(&w->state);
+	w->config.digest.coded = are_coded;
+	assert_int_equal(
+		protocol_new(&w->state, protocol_find(name), &w->config), 0);
+}
+
 static void bytes_are_the_codecs(void **state)
 {
 	static struct world w;
 	static bool before[OBJECTS];
 
 	(void)state;
-	set_up(&w, "compressed", 14);
+	set_up_sizes(&w, "compressed", 14, true);
 	memset(before, 0, sizeof(before));
 	for (uint64_t generation = 1; generation <= 5; generation++) {
 		struct scd_digest_info ids = {
@@ -315,6 +364,97 @@ static void bytes_are_the_codecs(void **state)
 		protocol_unref(w.state, p);
 	}
 	tear_down(&w);
+}
+
+static struct scd_list_change change_of(const bool *from, const bool *to,
+					const struct world *w)
+{
+	static uint64_t removed[OBJECTS], added[OBJECTS];
+	struct scd_list_change c = { removed, added, 0, 0, { 0 } };
+
+	for (uint32_t o = 0; o < OBJECTS; o++) {
+		uint64_t fingerprint = w->hash[o] >> (64 - list_width);
+
+		if (from[o] && !to[o])
+			removed[c.nremoved++] = fingerprint;
+		if (to[o] && !from[o])
+			added[c.nadded++] = fingerprint;
+	}
+	assert_int_equal(scd_list_change_sort(&c), 0);
+	return c;
+}
+
+/* The first publication is a digest, the others are frames, as libscd makes
+ * them. */
+static void bytes_are_those_of_lists(void **state)
+{
+	static const bool nothing[OBJECTS];
+	static struct world w;
+	static bool before[OBJECTS];
+	struct scd_list *list;
+
+	(void)state;
+	set_up_sizes(&w, "lists", 100, true);
+	list_width = scd_list_width(w.config.digest.expected, .01);
+	assert_int_equal(scd_list_new(&list, list_width, 3 + 1), 0);
+	memcpy(before, nothing, sizeof(before));
+	for (uint64_t generation = 1; generation <= 5; generation++) {
+		struct protocol_publication *p;
+		struct scd_list_change c;
+		uint8_t *bytes;
+		size_t len[2];
+
+		change(&w, 3);
+		c = change_of(before, w.has[3], &w);
+		assert_int_equal(scd_list_frame_encode(list, &c, generation,
+						       &bytes, &len[1]),
+				 0);
+		free(bytes);
+		assert_int_equal(scd_list_change(list, &c, generation), 0);
+		assert_int_equal(scd_list_encode(list, &bytes, &len[0]), 0);
+		free(bytes);
+		p = publish(&w, 3);
+		assert_int_equal(p->full, generation == 1);
+		assert_int_equal(p->wire, len[generation > 1]);
+		assert_int_equal(p->whole, generation == 1 ? len[0] : 0);
+		memcpy(before, w.has[3], sizeof(before));
+		protocol_unref(w.state, p);
+	}
+	scd_list_free(&list);
+	tear_down(&w);
+}
+
+/* What is computed is as long as what is coded, nearly. */
+static void sizes_are_computed(void **state)
+{
+	static const struct {
+		const char *name;
+		double bits;
+	} rows[] = {
+		{ "compressed", 8 }, { "compressed", 32 }, { "lists", 100 },
+		{ "lists", 10000 }, { "lists", 40 },
+	};
+	static struct world w[2];
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		uint64_t sum[2] = { 0 };
+
+		for (unsigned k = 0; k < 2; k++) {
+			set_up_sizes(&w[k], rows[i].name, rows[i].bits, k);
+			for (unsigned j = 0; j < ROUNDS; j++) {
+				struct protocol_publication *p;
+
+				change(&w[k], 3);
+				p = publish(&w[k], 3);
+				sum[k] += p->wire;
+				protocol_unref(w[k].state, p);
+			}
+			tear_down(&w[k]);
+		}
+		assert_in_range(sum[0], sum[1] * 995 / 1000 - 6 * ROUNDS,
+				sum[1] * 1005 / 1000 + 6 * ROUNDS);
+	}
 }
 
 /* A publication as another instance gets it: through its bytes. */
@@ -415,31 +555,38 @@ static int publish_failing(struct world *w, unsigned fail, bool *failed)
 	return err;
 }
 
+/* Returns at how many allocations a protocol failed. */
+static unsigned fail_each(struct world *w, const char *name, bool are_coded)
+{
+	/* libscd's coders can do without some of their memory */
+	bool spares = are_coded && (strcmp(name, "compressed") == 0 ||
+				    strcmp(name, "lists") == 0);
+	unsigned n = 1, nfailed = 0;
+	bool failed = true;
+
+	set_up_sizes(w, name, 0, are_coded);
+	for (; failed; n++) {
+		int err = publish_failing(w, n, &failed);
+
+		if (failed && err == 0 && spares)
+			continue;
+		assert_int_equal(err, failed ? SCD_ENOMEM : 0);
+		nfailed += failed;
+	}
+	tear_down(w);
+	return nfailed;
+}
+
 static void allocations_may_fail(void **state)
 {
 	static struct world w;
 
 	(void)state;
 	for (size_t i = 0; protocols[i]; i++) {
-		unsigned n = 1;
-
 		if (protocols[i]->way != PROTOCOL_SUMMARY)
 			continue;
-		set_up(&w, protocols[i]->name, 0);
-		for (;; n++) {
-			bool failed;
-			int err = publish_failing(&w, n, &failed);
-
-			/* the coder can do without some of its memory */
-			if (failed && err == 0 &&
-			    strcmp(protocols[i]->name, "compressed") == 0)
-				continue;
-			assert_int_equal(err, failed ? SCD_ENOMEM : 0);
-			if (!failed)
-				break;
-		}
-		assert_true(n > 3);
-		tear_down(&w);
+		assert_true(fail_each(&w, protocols[i]->name, false) > 3);
+		assert_true(fail_each(&w, protocols[i]->name, true) > 3);
 	}
 }
 
@@ -516,8 +663,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lists_are_exact),
 		cmocka_unit_test(filters_are_libscds),
+		cmocka_unit_test(lists_are_fingerprints),
 		cmocka_unit_test(kinds_find_all),
 		cmocka_unit_test(bytes_are_the_codecs),
+		cmocka_unit_test(bytes_are_those_of_lists),
+		cmocka_unit_test(sizes_are_computed),
 		cmocka_unit_test(publications_are_carried),
 		cmocka_unit_test(allocations_may_fail),
 		cmocka_unit_test(what_makes_no_sense_is_refused),

@@ -49,6 +49,7 @@ static const struct {
 	NUMBER("nhash", digest.nhash),
 	NUMBER("form", digest.form),
 	NUMBER("all_forms", digest.all_forms),
+	NUMBER("coded", digest.coded),
 #undef NUMBER
 };
 
