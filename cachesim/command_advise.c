@@ -462,10 +462,12 @@ static int command_advise_check(const struct settings *s, const char *help)
 		return arguments_wrong("advise", "--peers is needed", help);
 	if (s->peers < 2 || s->peers > SIM_MAX_APART)
 		why = "--peers: is not 2 to 1024, which cachesim can simulate";
-	else if (s->peers > SIM_MAX_PROXIES &&
-		 (s->configuration || s->nodes == WHOLE_DAEMON))
-		why = "--peers: is not 2 to 64, which digests are simulated "
+	else if (s->peers > SIM_MAX_PROXIES && s->configuration)
+		why = "--peers: is not 2 to 256, which digests are simulated "
 		      "with";
+	else if (s->peers > WHOLE_MAX_NODES && s->nodes == WHOLE_DAEMON)
+		why = "--peers: is not 2 to 64, as many whole nodes as there "
+		      "can be";
 	else if (size && (parameter_set(PARAMETER_SIZE, size, &c, &value) ||
 			  (c.capacity &&
 			   c.capacity > UINT64_MAX / SIM_MAX_APART)))

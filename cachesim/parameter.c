@@ -333,7 +333,7 @@ static const char *parameter_set_tries(struct sim_config *c, const char *text,
 	c->tries = (unsigned)*v;
 	return fault ? fault
 	       : *v > SIM_MAX_PROXIES
-		       ? "is more than 64, the most proxies there can be"
+		       ? "is more than 256, the most proxies there can be"
 		       : NULL;
 }
 

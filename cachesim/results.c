@@ -269,7 +269,7 @@ void results_add(struct report *r, const struct plan_row *row,
 	if (!proxies)
 		return;
 	report_text(r, "proxy", "all");
-	for (unsigned p = 0; p < result->nproxies && p < SIM_MAX_PROXIES; p++) {
+	for (unsigned p = 0; p < result->nproxies && p < SIM_MAX_ROWS; p++) {
 		snprintf(number, sizeof(number), "%u", p);
 		report_row(r);
 		results_add_settings(r, row, result);

@@ -224,7 +224,7 @@ static int whole_check(const struct sim_config *c)
 		return whole_refuse("protocol", c->protocol->name,
 				    "is of models: whole nodes have "
 				    "compressed, hash or none");
-	if (c->nproxies > SIM_MAX_PROXIES)
+	if (c->nproxies > WHOLE_MAX_NODES)
 		return whole_refuse("proxies", NULL,
 				    "whole nodes are 64 at most");
 	return TOOL_OK;

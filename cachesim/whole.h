@@ -10,6 +10,8 @@
 /* The words of --nodes. */
 enum whole_nodes { WHOLE_MODEL, WHOLE_DAEMON };
 
+enum { WHOLE_MAX_NODES = 64 };
+
 /*
  * Sets what nodes have as digestd ships it where the command line says nothing.
  * Returns an exit code; what is wrong with the settings was told.

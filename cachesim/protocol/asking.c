@@ -13,17 +13,19 @@
 #include "cachesim/protocol/rows.h"
 
 static uint64_t asking_nobody(struct protocol_state *s, unsigned view,
-			      uint32_t object)
+			      uint32_t object, unsigned word)
 {
-	(void)s, (void)view, (void)object;
+	(void)s, (void)view, (void)object, (void)word;
 	return 0;
 }
 
 static uint64_t asking_everybody(struct protocol_state *s, unsigned view,
-				 uint32_t object)
+				 uint32_t object, unsigned word)
 {
+	unsigned n = s->config.nproxies - word * PROTOCOL_WORD;
+
 	(void)view, (void)object;
-	return UINT64_MAX >> (PROTOCOL_MAX_PROXIES - s->config.nproxies);
+	return UINT64_MAX >> (n < PROTOCOL_WORD ? PROTOCOL_WORD - n : 0);
 }
 
 const struct protocol protocol_none = {

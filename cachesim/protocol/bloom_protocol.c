@@ -106,7 +106,8 @@ static int bloom_init_with(struct protocol_state *s, double bits,
 	}
 	if (!err)
 		err = flip_views_init(&b->views, &s->config, b->nbits);
-	s->near = !err && b->nbits * b->views.view[0].row <= NEAR_BYTES;
+	s->near = !err && b->views.view[0].nwords == 1 &&
+		  b->nbits * b->views.view[0].row <= NEAR_BYTES;
 	return err;
 }
 
@@ -178,20 +179,21 @@ static void bloom_prefetch(struct protocol_state *s, unsigned view,
 		masks_prefetch(&b->views.view[view], l->at[i]);
 }
 
-/* Who has the bits at all of these positions. */
+/* Who has the bits at all of these positions: a word of it. */
 __attribute__((always_inline)) static inline uint64_t
-bloom_rows_of(const struct masks *m, const uint32_t *at, unsigned nhash)
+bloom_rows_of(const struct masks *m, const uint32_t *at, unsigned nhash,
+	      unsigned word)
 {
-	uint64_t who = m->all;
+	uint64_t who = UINT64_MAX;
 
 #pragma GCC unroll 4
 	for (unsigned i = 0; i < nhash; i++)
-		who &= masks_get(m, at[i], 0);
+		who &= masks_get(m, at[i], 0, word);
 	return who;
 }
 
 static uint64_t bloom_candidates(struct protocol_state *s, unsigned view,
-				 uint32_t object)
+				 uint32_t object, unsigned word)
 {
 	struct bloom *b = (struct bloom *)s;
 	const struct masks *m = &b->views.view[view];
@@ -203,8 +205,8 @@ static uint64_t bloom_candidates(struct protocol_state *s, unsigned view,
 	else
 		at = bloom_look_up(b, object)->at;
 	if (b->nhash == USUAL_HASH)
-		return bloom_rows_of(m, at, USUAL_HASH);
-	return bloom_rows_of(m, at, b->nhash);
+		return bloom_rows_of(m, at, USUAL_HASH, word);
+	return bloom_rows_of(m, at, b->nhash, word);
 }
 
 /* The positions of n objects, one after the other. */

@@ -29,10 +29,10 @@ static void directory_release(struct protocol_state *s)
 }
 
 static uint64_t directory_candidates(struct protocol_state *s, unsigned view,
-				     uint32_t object)
+				     uint32_t object, unsigned word)
 {
-	return masks_get(&((struct directory *)s)->views.view[view], object,
-			 0);
+	return masks_get(&((struct directory *)s)->views.view[view], object, 0,
+			 word);
 }
 
 static void directory_prefetch(struct protocol_state *s, unsigned view,

@@ -36,7 +36,7 @@ struct digest {
 /* What digests said of an object. */
 struct answer {
 	uint32_t object;
-	uint32_t view;
+	uint16_t view, word;
 	uint64_t arrived; /* digests by then, + 1; 0: nothing is remembered */
 	uint64_t peers;
 };
@@ -88,14 +88,18 @@ static void kinds_release(struct protocol_state *s)
 	free(k->answer);
 }
 
-static uint64_t kinds_ask(const struct kinds *k, unsigned view, uint32_t object)
+static uint64_t kinds_ask(const struct kinds *k, unsigned view, uint32_t object,
+			  unsigned word)
 {
 	const struct protocol_config *c = &k->base.config;
 	struct scd_key key = scd__key_of_hash(c->hash[object]);
+	unsigned first = word * PROTOCOL_WORD;
 	uint64_t peers = 0;
 
-	for (unsigned i = 0; i < c->nproxies; i++) {
-		const struct digest *d = k->view[view * c->nproxies + i];
+	for (unsigned i = 0; i < PROTOCOL_WORD && first + i < c->nproxies;
+	     i++) {
+		const struct digest *d =
+			k->view[view * c->nproxies + first + i];
 
 		if (d && scd__summary_has(d->summary, &key))
 			peers |= UINT64_C(1) << i;
@@ -104,15 +108,17 @@ static uint64_t kinds_ask(const struct kinds *k, unsigned view, uint32_t object)
 }
 
 static uint64_t kinds_candidates(struct protocol_state *s, unsigned view,
-				 uint32_t object)
+				 uint32_t object, unsigned word)
 {
 	struct kinds *k = (struct kinds *)s;
-	struct answer *a = &k->answer[(object + view) & (ANSWERS - 1)];
+	struct answer *a = &k->answer[(object + view + word * (ANSWERS / 4)) &
+				      (ANSWERS - 1)];
 
 	if (a->arrived != k->arrived + 1 || a->object != object ||
-	    a->view != view)
-		*a = (struct answer){object, view, k->arrived + 1,
-				     kinds_ask(k, view, object)};
+	    a->view != view || a->word != word)
+		*a = (struct answer){object, (uint16_t)view, (uint16_t)word,
+				     k->arrived + 1,
+				     kinds_ask(k, view, object, word)};
 	return a->peers;
 }
 

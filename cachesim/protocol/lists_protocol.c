@@ -172,9 +172,10 @@ static void lists_release(struct protocol_state *s)
 }
 
 static uint64_t lists_candidates(struct protocol_state *s, unsigned view,
-				 uint32_t object)
+				 uint32_t object, unsigned word)
 {
-	return masks_get(&((struct lists *)s)->views.view[view], object, 0);
+	return masks_get(&((struct lists *)s)->views.view[view], object, 0,
+			 word);
 }
 
 static void lists_prefetch(struct protocol_state *s, unsigned view,

@@ -68,9 +68,9 @@ static unsigned owner(const struct protocol_state *s, uint32_t object)
 }
 
 static uint64_t owner_nobody(struct protocol_state *s, unsigned view,
-			     uint32_t object)
+			     uint32_t object, unsigned word)
 {
-	(void)s, (void)view, (void)object;
+	(void)s, (void)view, (void)object, (void)word;
 	return 0;
 }
 

@@ -9,7 +9,8 @@
  * publication reaches every proxy at the same time, one view serves all;
  * otherwise each proxy has its own.
  *
- * Sets of proxies are masks: bit p is proxy p.
+ * Sets of proxies are masks of one or several words: bit p % 64 of word p / 64
+ * is proxy p.
  *
  * Messages (Fan et al., "Summary Cache", 2000, section V-D): a query is 20
  * bytes of ICP's header and a URL of 50; a reply the same; an update of an
@@ -26,7 +27,9 @@
 #include <stdint.h>
 
 enum {
-	PROTOCOL_MAX_PROXIES = 64, /* the bits of a mask */
+	PROTOCOL_WORD = 64, /* proxies in a word of a mask */
+	PROTOCOL_MAX_WORDS = 4,
+	PROTOCOL_MAX_PROXIES = PROTOCOL_MAX_WORDS * PROTOCOL_WORD,
 	PROTOCOL_MAX_APART = 1024, /* that know nothing of each other */
 };
 
@@ -124,9 +127,10 @@ struct protocol {
 	/* Frees what init() allocated, also when it failed halfway. */
 	void (*release)(struct protocol_state *s);
 
-	/* Who may have an object, in a view; may contain who asks. */
+	/* Who may have an object, in a view: a word of the mask; may contain
+	 * who asks. */
 	uint64_t (*candidates)(struct protocol_state *s, unsigned view,
-			       uint32_t object);
+			       uint32_t object, unsigned word);
 	/* Fetches what candidates() will touch; null: not worth it. */
 	void (*prefetch)(struct protocol_state *s, unsigned view,
 			 uint32_t object);
@@ -170,7 +174,7 @@ extern const struct protocol *const protocols[];
 /* The protocol of that name; null: unknown. */
 const struct protocol *protocol_find(const char *name);
 
-/* How many proxies there may be with it: so many can be told apart in a mask,
+/* How many proxies there may be with it: so many have bits in a mask,
  * or, where nobody needs to know what others have, PROTOCOL_MAX_APART. */
 unsigned protocol_max_proxies(const struct protocol *p);
 

@@ -52,11 +52,12 @@ static void servernames_release(struct protocol_state *s)
 }
 
 static uint64_t servernames_candidates(struct protocol_state *s, unsigned view,
-				       uint32_t object)
+				       uint32_t object, unsigned word)
 {
 	const struct servernames *n = (const struct servernames *)s;
 
-	return masks_get(&n->views.view[view], s->config.server[object], 0);
+	return masks_get(&n->views.view[view], s->config.server[object], 0,
+			 word);
 }
 
 /* Puts the servers of some objects on the list that are to be there, and takes

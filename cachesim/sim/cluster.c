@@ -525,7 +525,7 @@ static inline void cluster_next_epoch(struct sim_cluster *s)
 	s->epoch_end = s->at + s->config.epoch;
 	if (time && time[s->at] > s->now_s)
 		s->now_s = time[s->at];
-	if (s->dirty || s->touched.n || s->used.n || s->transport.queue.n ||
+	if (s->is_dirty || s->touched.n || s->used.n || s->transport.queue.n ||
 	    s->now_s >= s->next_s || s->meets)
 		sim_epoch_begin(s);
 }
@@ -676,7 +676,7 @@ int sim_cluster_result(struct sim_cluster *s, struct sim_result *out)
 	for (unsigned i = 0; i < n && !err; i++) {
 		cluster_derive(s, &all[i]);
 		sim_counters_add(&out->sum, &all[i]);
-		if (i < SIM_MAX_PROXIES)
+		if (i < SIM_MAX_ROWS)
 			out->proxy[i] = all[i];
 	}
 	free(all);

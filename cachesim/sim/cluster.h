@@ -56,6 +56,8 @@ struct sim_exchange;
 enum {
 	SIM_MAX_PROXIES = PROTOCOL_MAX_PROXIES,
 	SIM_MAX_APART = PROTOCOL_MAX_APART, /* if they do not know each other */
+	SIM_MAX_ROWS = 64, /* proxies with counters in a result */
+	SIM_MAX_SPREAD = 64, /* among several processes */
 };
 
 /* Which proxy a request goes to. Without what it needs: round robin. */
@@ -223,7 +225,7 @@ struct sim_result {
 	uint64_t capacity; /* of all together, as it was */
 	uint64_t expected; /* objects of a proxy that digests were made for */
 	struct sim_counters sum;
-	struct sim_counters proxy[SIM_MAX_PROXIES]; /* the first of them */
+	struct sim_counters proxy[SIM_MAX_ROWS]; /* the first of them */
 };
 
 /* Everything as usual: 4 proxies by client, 10 % of the infinite size, LRU, no

@@ -9,6 +9,7 @@
 #include "cachesim/sim/cluster.h"
 #include "cachesim/sim/node.h"
 #include "cachesim/sim/numbers.h"
+#include "cachesim/sim/proxy_set.h"
 #include "cachesim/sim/transport.h"
 
 enum { SIM_NO_FIELD = 0xff, SIM_MILLION = 1000000 };
@@ -64,7 +65,8 @@ struct sim_cluster {
 	void (*prefetch)(struct protocol_state *s, unsigned view,
 			 uint32_t object); /* the protocol's; or null */
 	bool hashes; /* are asked for by the protocol */
-	uint64_t dirty;		/* proxies that may have to publish */
+	struct proxy_set dirty; /* proxies that may have to publish */
+	bool is_dirty;		/* there are any */
 	bool publishes_always;	/* whatever changed, at once */
 	struct numbers touched; /* object, proxy: to be seen by peers */
 	/* object, peer, request of the epoch: remote hits */
@@ -199,8 +201,10 @@ static inline void sim_touch(struct sim_cluster *s, struct sim_proxy *p,
 
 	if (s->field.told != SIM_NO_FIELD) {
 		err = numbers_push(&p->changed, object);
-		if (s->publishes_always || sim_reached_share(s, p))
-			s->dirty |= UINT64_C(1) << p->number;
+		if (s->publishes_always || sim_reached_share(s, p)) {
+			proxy_set_add(&s->dirty, p->number);
+			s->is_dirty = true;
+		}
 	}
 	if (s->field.peer_held != s->field.held) {
 		if (numbers_push(&s->touched, object) ||

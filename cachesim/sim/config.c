@@ -61,7 +61,7 @@ enum sim_spread_way sim_config_spread(const struct sim_config *c)
 	enum protocol_way way =
 		c->protocol ? c->protocol->way : PROTOCOL_ALONE;
 
-	if (c->nproxies < 2 || c->nproxies > SIM_MAX_PROXIES ||
+	if (c->nproxies < 2 || c->nproxies > SIM_MAX_SPREAD ||
 	    way == PROTOCOL_ONE ||
 	    (c->admission && c->admission_shared))
 		return SPREAD_NOT;
@@ -73,7 +73,7 @@ enum sim_spread_way sim_config_spread(const struct sim_config *c)
 }
 
 /* With more proxies, nobody may ask which of them have or have seen an object:
- * those sets are the bits of one word. */
+ * those sets have so many bits. */
 static const char *config_fault_of_number(const struct sim_config *c)
 {
 	if (c->nproxies < 1 || c->nproxies > SIM_MAX_APART)
@@ -81,7 +81,7 @@ static const char *config_fault_of_number(const struct sim_config *c)
 	if (c->nproxies > SIM_MAX_PROXIES &&
 	    ((c->protocol && c->nproxies > protocol_max_proxies(c->protocol)) ||
 	     placement_remembers(c->placement)))
-		return "more than 64 proxies are simulated only with none, "
+		return "more than 256 proxies are simulated only with none, "
 		       "carp, hash and global";
 	return NULL;
 }

@@ -169,14 +169,22 @@ static void epoch_publish_by_time(struct sim_cluster *s)
 	}
 }
 
-static void epoch_publish_by_share(struct sim_cluster *s)
+static void epoch_publish_dirty(struct sim_cluster *s, unsigned word)
 {
-	for (uint64_t m = s->dirty; m; m &= m - 1) {
-		struct sim_proxy *p = &s->proxy[__builtin_ctzll(m)];
+	for (uint64_t m = s->dirty.word[word]; m; m &= m - 1) {
+		struct sim_proxy *p = &s->proxy[word * PROTOCOL_WORD +
+						(unsigned)__builtin_ctzll(m)];
 
 		if (s->publishes_always || sim_reached_share(s, p))
 			epoch_publish(s, p, true);
 	}
+	s->dirty.word[word] = 0;
+}
+
+static void epoch_publish_by_share(struct sim_cluster *s)
+{
+	for (unsigned i = 0; i < PROTOCOL_MAX_WORDS; i++)
+		epoch_publish_dirty(s, i);
 }
 
 void sim_epoch_begin(struct sim_cluster *s)
@@ -186,13 +194,13 @@ void sim_epoch_begin(struct sim_cluster *s)
 	if (s->way == PROTOCOL_SUMMARY) {
 		if (s->now_s >= s->next_s)
 			epoch_publish_by_time(s);
-		if (s->dirty)
+		if (s->is_dirty)
 			epoch_publish_by_share(s);
 		if (s->transport.queue.n && !s->spread)
 			epoch_keep_error(s, transport_arrive(&s->transport,
 							     s->at, s->now_s));
 	}
-	s->dirty = 0;
+	s->is_dirty = false;
 	if (s->spread && s->spread->way == SPREAD_EPOCHS)
 		sim_spread_meet(s);
 }

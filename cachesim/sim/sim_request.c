@@ -6,15 +6,47 @@
 #include "cachesim/sim/spread.h"
 #include "digestd/mesh/route.h"
 
-static uint64_t sim_request_bit(unsigned proxy)
-{
-	return UINT64_C(1) << proxy;
-}
-
 /* Whether it makes a difference at which peer a remote hit is. */
 static bool sim_request_uses_peer(const struct sim_cluster *s)
 {
 	return s->config.peer_use || s->config.placement >= PLACEMENT_SINGLE;
+}
+
+/* The weight of a proxy among those that may be asked for an object. */
+static uint64_t sim_request_key(const struct sim_cluster *s, unsigned asker,
+				uint32_t object)
+{
+	uint64_t key = s->trace->hash[object];
+
+	if (placement_has_tiers(s->config.placement))
+		key = route_spread(key, s->name_hash[asker]);
+	return key;
+}
+
+/* The one with the most weight of a set that has several. */
+PROXY_SET_INLINE unsigned sim_request_heaviest(const struct sim_cluster *s,
+					       uint64_t key,
+					       const struct proxy_set *set,
+					       unsigned n)
+{
+	uint64_t most = 0;
+	unsigned best = 0;
+	bool any = false;
+
+	for (unsigned i = 0; i < n; i++) {
+		for (uint64_t m = set->word[i]; m; m &= m - 1) {
+			unsigned p = i * PROTOCOL_WORD +
+				     (unsigned)__builtin_ctzll(m);
+			uint64_t weight = route_weight(key, s->name_hash[p]);
+
+			if (!any || weight > most) {
+				most = weight;
+				best = p;
+				any = true;
+			}
+		}
+	}
+	return best;
 }
 
 /*
@@ -22,37 +54,47 @@ static bool sim_request_uses_peer(const struct sim_cluster *s)
  * of equally near ones a node takes that with the highest weight. Most sets
  * have one member, which needs none: that only saves time.
  */
-static unsigned sim_request_first_peer(const struct sim_cluster *s,
-				       unsigned asker, uint64_t set,
-				       uint32_t object)
+PROXY_SET_INLINE unsigned
+sim_request_first_peer(const struct sim_cluster *s, unsigned asker,
+		       const struct proxy_set *set, uint32_t object, unsigned n)
 {
-	unsigned best = (unsigned)__builtin_ctzll(set);
-	uint64_t key, most;
-
-	set &= set - 1;
-	if (!set)
-		return best;
-	key = s->trace->hash[object];
-	if (placement_has_tiers(s->config.placement))
-		key = route_spread(key, s->name_hash[asker]);
-	most = route_weight(key, s->name_hash[best]);
-	for (; set; set &= set - 1) {
-		unsigned p = (unsigned)__builtin_ctzll(set);
-		uint64_t weight = route_weight(key, s->name_hash[p]);
-
-		if (weight > most) {
-			most = weight;
-			best = p;
-		}
-	}
-	return best;
+	if (n == 1 && !(set->word[0] & (set->word[0] - 1)))
+		return (unsigned)__builtin_ctzll(set->word[0]);
+	return sim_request_heaviest(s, sim_request_key(s, asker, object), set,
+				    n);
 }
 
-/* Bits of proxies in a field that may not be kept: then none. */
-static uint64_t sim_request_field(const struct sim_cluster *s, uint32_t object,
-				  unsigned f)
+/* Proxies in a field that may not be kept: then none. */
+PROXY_SET_INLINE struct proxy_set sim_request_field(const struct sim_cluster *s,
+						    uint32_t object, unsigned f,
+						    unsigned n)
 {
-	return f == SIM_NO_FIELD ? 0 : masks_get(&s->objects, object, f);
+	struct proxy_set out = { { 0 } };
+
+	for (unsigned i = 0; i < n; i++)
+		out.word[i] = f == SIM_NO_FIELD
+				      ? 0
+				      : masks_get(&s->objects, object, f, i);
+	return out;
+}
+
+/* Whether there is a proxy in a field, other than one. There may be more of
+ * them than a set has room for. */
+static bool sim_request_any_but(const struct sim_cluster *s, uint32_t object,
+				unsigned f, unsigned other)
+{
+	uint64_t any = 0;
+
+	if (f == SIM_NO_FIELD)
+		return false;
+	for (unsigned i = 0; i < s->objects.nwords; i++) {
+		uint64_t word = masks_get(&s->objects, object, f, i);
+
+		if (i == other / PROTOCOL_WORD)
+			word &= ~(UINT64_C(1) << other % PROTOCOL_WORD);
+		any |= word;
+	}
+	return any != 0;
 }
 
 static bool sim_request_is_stale(const struct sim_cluster *s, uint32_t object,
@@ -90,8 +132,7 @@ bool sim_is_alone(void *arg, uint32_t object)
 	const struct sim_proxy *p = arg;
 	const struct sim_cluster *s = p->cluster;
 
-	return !(sim_request_field(s, object, s->field.peer_held) &
-		 ~sim_request_bit(p->number));
+	return !sim_request_any_but(s, object, s->field.peer_held, p->number);
 }
 
 static void sim_request_store(struct sim_cluster *s, struct sim_proxy *p,
@@ -156,8 +197,8 @@ static void sim_request_place(struct sim_cluster *s, struct sim_proxy *p,
 		sim_request_store(s, p, object, false);
 		return;
 	}
-	c.asked_at_peers =
-		sim_request_field(s, object, s->field.peer_seen) != 0;
+	c.asked_at_peers = sim_request_any_but(s, object, s->field.peer_seen,
+					       PROTOCOL_MAX_APART);
 	c.asked = sim_request_was_asked(s, p, object);
 	c.hot = sim_request_is_hot(s, p, object, remote);
 	if (placement_keeps(s->config.placement, &c))
@@ -168,7 +209,7 @@ static void sim_request_place(struct sim_cluster *s, struct sim_proxy *p,
 
 /* Peers that have an object; and who asks them. */
 struct holders {
-	uint64_t any, fresh, stale;
+	struct proxy_set any, fresh, stale;
 	unsigned asker;
 };
 
@@ -180,30 +221,24 @@ struct asked {
 	bool stale; /* one had an old version */
 };
 
-/* Most sets here are empty or of one, and counting takes a call. */
-static unsigned sim_request_members(uint64_t set)
-{
-	if (!(set & (set - 1)))
-		return set != 0;
-	return (unsigned)__builtin_popcountll(set);
-}
-
 /* Asks for the object in turn, until one has it. */
-static struct asked sim_request_ask_in_turn(const struct sim_cluster *s,
-					    uint32_t object, uint64_t peers,
-					    const struct holders *h)
+PROXY_SET_INLINE struct asked
+sim_request_ask_in_turn(const struct sim_cluster *s, uint32_t object,
+			struct proxy_set peers, const struct holders *h,
+			unsigned n)
 {
 	struct asked a = { 0 };
 
-	while (peers && (!s->config.tries || a.tries < s->config.tries)) {
-		a.peer = sim_request_first_peer(s, h->asker, peers, object);
+	while (!proxy_set_is_empty(&peers, n) &&
+	       (!s->config.tries || a.tries < s->config.tries)) {
+		a.peer = sim_request_first_peer(s, h->asker, &peers, object, n);
 		a.tries++;
-		if (h->fresh & sim_request_bit(a.peer)) {
+		if (proxy_set_has(&h->fresh, a.peer)) {
 			a.hit = true;
 			break;
 		}
-		a.stale |= (h->stale & sim_request_bit(a.peer)) != 0;
-		peers &= ~sim_request_bit(a.peer);
+		a.stale |= proxy_set_has(&h->stale, a.peer);
+		proxy_set_remove(&peers, a.peer);
 	}
 	return a;
 }
@@ -213,34 +248,39 @@ static struct asked sim_request_ask_in_turn(const struct sim_cluster *s,
  * when all have the object and none is used by giving it, or when none has it
  * and all are asked: to know these cases only saves time.
  */
-static struct asked sim_request_ask(const struct sim_cluster *s,
-				    uint32_t object, uint64_t peers,
-				    const struct holders *h)
+PROXY_SET_INLINE struct asked
+sim_request_ask(const struct sim_cluster *s, uint32_t object,
+		const struct proxy_set *peers, const struct holders *h,
+		unsigned n)
 {
-	unsigned n;
+	struct proxy_set others = proxy_set_minus(peers, &h->fresh, n);
+	unsigned members;
 
-	if (!peers)
+	if (proxy_set_is_empty(peers, n))
 		return (struct asked){ 0 };
-	if (!(peers & ~h->fresh) && !sim_request_uses_peer(s))
+	if (proxy_set_is_empty(&others, n) && !sim_request_uses_peer(s))
 		return (struct asked){ .hit = true, .tries = 1 };
-	n = sim_request_members(peers);
-	if (!(peers & h->fresh) && (!s->config.tries || n <= s->config.tries))
-		return (struct asked){ .tries = n,
-				       .stale = (peers & h->stale) != 0 };
-	return sim_request_ask_in_turn(s, object, peers, h);
+	members = proxy_set_count(peers, n);
+	if (!proxy_set_meets(peers, &h->fresh, n) &&
+	    (!s->config.tries || members <= s->config.tries))
+		return (struct asked){ .tries = members,
+				       .stale = proxy_set_meets(
+					       peers, &h->stale, n) };
+	return sim_request_ask_in_turn(s, object, *peers, h, n);
 }
 
 /* Bytes follow from these: sim_cluster_result(). */
-static void sim_request_count_asking(const struct sim_cluster *s,
-				     struct sim_counters *c,
-				     uint64_t candidates, const struct asked *a)
+PROXY_SET_INLINE void
+sim_request_count_asking(const struct sim_cluster *s, struct sim_counters *c,
+			 const struct proxy_set *candidates,
+			 const struct asked *a, unsigned n)
 {
 	const struct protocol *protocol = s->protocol->protocol;
 	unsigned failed = a->tries - a->hit;
 	unsigned queries = 0;
 
 	if (protocol->by_query)
-		queries = sim_request_members(candidates);
+		queries = proxy_set_count(candidates, n);
 	c->queries += queries;
 	c->fetches += failed;
 	c->latency_us += (uint64_t)s->config.latency.peer *
@@ -248,34 +288,64 @@ static void sim_request_count_asking(const struct sim_cluster *s,
 }
 
 /* Why it came from the origin; fresh: peers with the present version. */
-static void sim_request_count_failure(struct sim_counters *c,
-				      uint64_t candidates, uint64_t fresh,
-				      bool false_hit)
+PROXY_SET_INLINE void
+sim_request_count_failure(struct sim_counters *c,
+			  const struct proxy_set *candidates,
+			  const struct proxy_set *fresh, bool false_hit,
+			  unsigned n)
 {
+	struct proxy_set unknown = proxy_set_minus(fresh, candidates, n);
+
 	if (false_hit)
 		c->false_hits++;
-	if (fresh & ~candidates)
+	if (!proxy_set_is_empty(&unknown, n))
 		c->false_misses++;
-	if (fresh & candidates)
+	if (proxy_set_meets(fresh, candidates, n))
 		c->untried++;
 }
 
 /* What a summary said, and what of it was wrong. */
-static void sim_request_count_candidates(struct sim_counters *c,
-					 uint64_t candidates, uint64_t held)
+PROXY_SET_INLINE void
+sim_request_count_candidates(struct sim_counters *c,
+			     const struct proxy_set *candidates,
+			     const struct proxy_set *held, unsigned n)
 {
-	c->candidates += sim_request_members(candidates);
-	c->false_candidates += sim_request_members(candidates & ~held);
+	struct proxy_set wrong = proxy_set_minus(candidates, held, n);
+
+	c->candidates += proxy_set_count(candidates, n);
+	c->false_candidates += proxy_set_count(&wrong, n);
 }
 
-static struct holders sim_request_holders_of(const struct sim_cluster *s,
-					     uint32_t object, uint64_t among)
+/* All but one, who asks. */
+PROXY_SET_INLINE struct holders
+sim_request_holders_of(const struct sim_cluster *s, uint32_t object,
+		       unsigned asker, unsigned n)
 {
-	uint64_t any = among & sim_request_field(s, object, s->field.peer_held);
-	uint64_t stale =
-		any & sim_request_field(s, object, s->field.peer_stale);
+	struct holders h = {
+		.any = sim_request_field(s, object, s->field.peer_held, n),
+		.stale = sim_request_field(s, object, s->field.peer_stale, n),
+		.asker = asker,
+	};
 
-	return (struct holders){ any, any & ~stale, stale, 0 };
+	proxy_set_remove(&h.any, asker);
+	h.stale = proxy_set_and(&h.stale, &h.any, n);
+	h.fresh = proxy_set_minus(&h.any, &h.stale, n);
+	return h;
+}
+
+PROXY_SET_INLINE struct proxy_set
+sim_request_candidates(const struct sim_cluster *s, unsigned asker,
+		       uint32_t object, unsigned n)
+{
+	struct protocol_state *protocol = s->protocol;
+	unsigned view = protocol->config.nviews > 1 ? asker : 0;
+	struct proxy_set out = { { 0 } };
+
+	for (unsigned i = 0; i < n; i++)
+		out.word[i] = protocol->protocol->candidates(protocol, view,
+							     object, i);
+	proxy_set_remove(&out, asker);
+	return out;
 }
 
 static void sim_request_use_at_peer(struct sim_cluster *s, uint32_t object,
@@ -289,37 +359,49 @@ static void sim_request_use_at_peer(struct sim_cluster *s, uint32_t object,
 		s->error = SCD_ENOMEM;
 }
 
-static bool sim_request_get_from_peers(struct sim_cluster *s,
-				       const struct sim_proxy *p,
-				       uint32_t object, struct sim_counters *c)
+/* Asks the peers, whose sets have n words. */
+PROXY_SET_INLINE bool sim_request_ask_peers(struct sim_cluster *s,
+					    const struct sim_proxy *p,
+					    uint32_t object,
+					    struct sim_counters *c, unsigned n)
 {
-	struct protocol_state *protocol = s->protocol;
-	unsigned view = protocol->config.nviews > 1 ? p->number : 0;
-	uint64_t others = s->objects.all & ~sim_request_bit(p->number);
-	uint64_t candidates = others & protocol->protocol->candidates(
-					       protocol, view, object);
-	struct holders h = sim_request_holders_of(s, object, others);
-	uint64_t peers = candidates;
+	struct proxy_set candidates =
+		sim_request_candidates(s, p->number, object, n);
+	struct holders h = sim_request_holders_of(s, object, p->number, n);
+	struct proxy_set peers = candidates;
 	struct asked a;
 
-	if (!(candidates | h.fresh))
+	if (proxy_set_is_empty(&candidates, n) &&
+	    proxy_set_is_empty(&h.fresh, n))
 		return false;
-	if (protocol->protocol->by_query)
-		peers &= h.any;
-	h.asker = p->number;
-	a = sim_request_ask(s, object, peers, &h);
-	sim_request_count_asking(s, c, candidates, &a);
+	if (s->protocol->protocol->by_query)
+		peers = proxy_set_and(&peers, &h.any, n);
+	a = sim_request_ask(s, object, &peers, &h, n);
+	sim_request_count_asking(s, c, &candidates, &a, n);
 	if (s->way == PROTOCOL_SUMMARY)
-		sim_request_count_candidates(c, candidates, h.any);
+		sim_request_count_candidates(c, &candidates, &h.any, n);
 	if (a.hit) {
 		sim_request_use_at_peer(s, object, a.peer);
 		return true;
 	}
 	c->remote_stale += a.stale;
-	sim_request_count_failure(c, candidates, h.fresh,
-				  candidates && !a.stale &&
-					  s->way == PROTOCOL_SUMMARY);
+	sim_request_count_failure(c, &candidates, &h.fresh,
+				  !proxy_set_is_empty(&candidates, n) &&
+					  !a.stale &&
+					  s->way == PROTOCOL_SUMMARY,
+				  n);
 	return false;
+}
+
+static bool sim_request_get_from_peers(struct sim_cluster *s,
+				       const struct sim_proxy *p,
+				       uint32_t object, struct sim_counters *c)
+{
+	unsigned n = s->objects.nwords;
+
+	/* with a constant, nothing is left of the loops */
+	return n == 1 ? sim_request_ask_peers(s, p, object, c, 1)
+		      : sim_request_ask_peers(s, p, object, c, n);
 }
 
 bool sim_fetch(struct sim_cluster *s, struct sim_proxy *p, struct sim_wanted w,

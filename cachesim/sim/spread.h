@@ -85,7 +85,7 @@ struct sim_spread {
 	bool counted_warm;
 
 	/* what is counted when misses are gone over */
-	struct sim_counters late[SIM_MAX_PROXIES], before[SIM_MAX_PROXIES];
+	struct sim_counters late[SIM_MAX_SPREAD], before[SIM_MAX_SPREAD];
 };
 
 /* For a cluster whose configuration has an exchange; 0 or SCD_ENOMEM, or

@@ -27,7 +27,7 @@ static void spread_advance_apply(struct sim_cluster *s,
 				 const uint32_t event[EVENT])
 {
 	const struct sim_fields *f = &s->field;
-	unsigned proxy = event[1] & (SIM_MAX_PROXIES - 1);
+	unsigned proxy = event[1] & (SIM_MAX_SPREAD - 1);
 
 	spread_advance_copy_bit(&s->objects, event[0], f->peer_held, proxy,
 				event[1] >> SPREAD_HELD & 1);

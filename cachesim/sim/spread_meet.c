@@ -86,7 +86,7 @@ int sim_spread_send(struct sim_cluster *s, struct protocol_publication *p,
 		notice.request = s->at;
 		notice.time_s = s->now_s;
 		notice.len = len;
-		notice.order = (by_share ? SIM_MAX_PROXIES : 0) + p->proxy;
+		notice.order = (by_share ? SIM_MAX_SPREAD : 0) + p->proxy;
 		notice.head = *p;
 		err = spread_meet_push_bytes(&s->spread->news, &notice,
 					     sizeof(notice));

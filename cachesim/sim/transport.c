@@ -140,7 +140,8 @@ static int sim_transport_arrive(struct transport *t,
 	if (!t->missed)
 		return transport_deliver(t, 0, parcel->publication);
 	for (unsigned v = 0; v < n && !err; v++) {
-		if (v != parcel->publication->proxy && t->receivers >> v & 1)
+		if (v != parcel->publication->proxy &&
+		    (v >= PROTOCOL_WORD || t->receivers >> v & 1))
 			err = transport_arrive_at(t, parcel, v);
 	}
 	return err;

@@ -34,7 +34,9 @@ struct transport {
 	uint64_t sent[PROTOCOL_MAX_PROXIES];
 	uint32_t loss_ppm;
 	uint64_t seed;
-	uint64_t receivers; /* with views of their own that are kept here */
+	/* with views of their own that are kept here: of the first 64; all
+	 * others are */
+	uint64_t receivers;
 	/* Told of each loss, and of each gap that was filled; by whom it is
 	 * counted. */
 	void (*lost)(void *arg, unsigned publisher);

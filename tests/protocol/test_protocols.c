@@ -108,7 +108,8 @@ typedef uint64_t expected(const struct world *w, uint32_t object);
 static void compare(struct world *w, expected *want)
 {
 	for (uint32_t o = 0; o < OBJECTS; o++) {
-		uint64_t got = w->state->protocol->candidates(w->state, 0, o);
+		uint64_t got =
+			w->state->protocol->candidates(w->state, 0, o, 0);
 
 		if (w->state->protocol->prefetch)
 			w->state->protocol->prefetch(w->state, 0, o);
@@ -287,7 +288,7 @@ static void kinds_find_all(void **state)
 		}
 		for (uint32_t o = 0; o < OBJECTS; o++) {
 			uint64_t got = w.state->protocol->candidates(
-				w.state, 0, o);
+				w.state, 0, o, 0);
 
 			assert_int_equal(exactly(&w, o) & ~got, 0);
 			got &= ~exactly(&w, o);
@@ -491,8 +492,8 @@ static void carry_all(struct world *w, struct protocol_state *far)
 		protocol_unref(far, copy);
 	}
 	for (uint32_t o = 0; o < OBJECTS; o++)
-		assert_int_equal(protocol->candidates(far, 0, o),
-				 protocol->candidates(w->state, 0, o));
+		assert_int_equal(protocol->candidates(far, 0, o, 0),
+				 protocol->candidates(w->state, 0, o, 0));
 }
 
 static void publications_are_carried(void **state)

@@ -325,18 +325,23 @@ static void fronts_find_what_owners_find(void **state)
 	assert_memory_equal(&sum, &front.sum, sizeof(sum));
 }
 
-/* More than the bits of a mask, where nobody needs one. */
+/* More than the bits of a word. */
 static void many_proxies(void **state)
 {
-	static const unsigned numbers[] = { 65, 200, SIM_MAX_APART };
+	static const unsigned numbers[] = { 65, 192, SIM_MAX_APART };
 	static struct sim_result r;
 
 	(void)state;
 	for (size_t i = 0; protocols[i]; i++) {
-		bool fits = protocol_max_proxies(protocols[i]) > 64;
-
 		for (size_t k = 0; k < NROWS(numbers); k++) {
 			struct sim_config c = usual(protocols[i]->name, false);
+			bool fits = numbers[k] <=
+				    protocol_max_proxies(protocols[i]);
+			bool all_known = protocols[i]->way == PROTOCOL_OWNER ||
+					 protocols[i]->way == PROTOCOL_ONE ||
+					 (protocols[i]->way ==
+						  PROTOCOL_ASK_ALL &&
+					  k == 0);
 
 			c.nproxies = numbers[k];
 			c.partition = SIM_ROUND_ROBIN;
@@ -347,14 +352,68 @@ static void many_proxies(void **state)
 			if (!fits)
 				continue;
 			assert_int_equal(sim_run(&c, &sample.trace, &r), 0);
-			check_sums(&r.sum, protocols[i]);
+			if (protocols[i]->way == PROTOCOL_SUMMARY)
+				assert_int_equal(r.sum.updates,
+						 r.sum.published *
+							 (numbers[k] - 1));
+			else
+				check_sums(&r.sum, protocols[i]);
 			assert_int_equal(r.sum.requests, NREQUESTS);
 			assert_int_equal(r.sum.evicted, 0);
 			assert_int_equal(r.sum.held - r.sum.duplicates,
 					 distinct(NREQUESTS));
-			if (protocols[i]->way != PROTOCOL_ALONE)
+			if (all_known)
 				assert_int_equal(r.sum.origin,
 						 distinct(NREQUESTS));
+		}
+	}
+}
+
+/* The same proxies, once in one word and once spread over several, among others
+ * that have no clients. */
+static void words_make_no_difference(void **state)
+{
+	static const unsigned steps[] = { 16, 64 };
+	static uint32_t column[NCLIENTS];
+	static struct sim_result few, many;
+
+	(void)state;
+	for (size_t i = 0; protocols[i]; i++) {
+		struct sim_config c = usual(protocols[i]->name, true);
+
+		if (protocols[i]->way != PROTOCOL_SUMMARY &&
+		    protocols[i]->way != PROTOCOL_ASK_ALL)
+			continue;
+		c.partition = SIM_BY_COLUMN;
+		c.column = column;
+		c.tries = 0;
+		c.digest.fp = .02;
+		for (size_t k = 0; k < NROWS(steps); k++) {
+			c.placement = k ? PLACEMENT_SECOND : PLACEMENT_KEEP;
+			for (uint32_t j = 0; j < NCLIENTS; j++)
+				column[j] = j % 4;
+			c.nproxies = 4;
+			c.capacity = 4 * UINT64_C(100000);
+			assert_int_equal(sim_run(&c, &sample.trace, &few), 0);
+			for (uint32_t j = 0; j < NCLIENTS; j++)
+				column[j] = (j % 4 + 1) * steps[k] - 1;
+			c.nproxies = 4 * steps[k];
+			c.capacity = c.nproxies * UINT64_C(100000);
+			assert_int_equal(sim_run(&c, &sample.trace, &many), 0);
+			assert_int_equal(few.expected, many.expected);
+#define SAME(counter) assert_int_equal(few.sum.counter, many.sum.counter)
+			SAME(local_hits);
+			SAME(remote_hits);
+			SAME(false_hits);
+			SAME(false_misses);
+			SAME(published);
+			SAME(false_candidates);
+			SAME(evicted);
+			SAME(duplicates);
+			if (protocols[i]->way == PROTOCOL_SUMMARY)
+				SAME(candidates);
+			assert_true(few.sum.remote_hits > 0);
+#undef SAME
 		}
 	}
 }
@@ -374,7 +433,7 @@ static void proxies_behind_a_front_are_apart(void **state)
 	c.capacity = FEW * UINT64_C(12000);
 	assert_int_equal(sim_run(&c, &sample.trace, &all), 0);
 	assert_int_equal(sim_config_owners(&c, &sample.trace, &owner), 0);
-	for (unsigned p = 0; p < SIM_MAX_PROXIES; p += 7) {
+	for (unsigned p = 0; p < SIM_MAX_ROWS; p += 7) {
 		struct sim_config own = usual("none", false);
 
 		t.nrequests = 0;
@@ -519,6 +578,7 @@ int main(void)
 		cmocka_unit_test(forms_have_their_sizes),
 		cmocka_unit_test(fronts_find_what_owners_find),
 		cmocka_unit_test(many_proxies),
+		cmocka_unit_test(words_make_no_difference),
 		cmocka_unit_test(proxies_behind_a_front_are_apart),
 		cmocka_unit_test(faults_are_named),
 		cmocka_unit_test(partitions),
