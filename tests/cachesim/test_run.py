@@ -308,7 +308,33 @@ ROWS = [
                          ",".join("1" * 400)), b"", 2, b"", "too many"),
 ]
 
-TESTS = [lru_is_an_lru, what_may_not_be_stored_passes,
+GOLDEN = (
+    (("-k", "compressed", "-B", "14", "-H", "2"),
+     (4588, 7247, 5704, 144, 10434)),
+    (("-k", "compressed"), (4588, 7679, 388, 144, 10434)),
+    (("-k", "lists"), (4588, 7682, 252, 144, 10434)),
+    (("-k", "lists", "-B", "32"), (4588, 7106, 6621, 142, 10434)),
+)
+
+
+def forms_of_digests_stay_what_they_are():
+    """Counters of a seeded trace, whatever is done for speed."""
+    trace = "gen:dec,requests=40000,seed=1"
+    counters = ("local_hits", "remote_hits", "false_hits", "false_misses",
+                "published")
+    for args, want in GOLDEN:
+        got = rows("run", trace, "-p", "8", *args, cwd=AT)[0]
+        coded = rows("run", trace, "-p", "8", "--sizes", "coded", *args,
+                     cwd=AT)[0]
+        assert tuple(got[c] for c in counters) == want, (args, got)
+        assert tuple(coded[c] for c in counters) == want, (args, coded)
+        exact = coded["conditional_coded"]
+        most = .005 * exact + 6 * coded["published"]
+        assert abs(got["conditional_coded"] - exact) <= most, (args, exact)
+
+
+TESTS = [lru_is_an_lru, forms_of_digests_stay_what_they_are,
+         what_may_not_be_stored_passes,
          unsafe_requests_invalidate, spelled_as_with_libcachesim,
          sweep_is_the_same_with_any_threads, changed_objects,
          objects_change_with_time, proxies_add_up,
