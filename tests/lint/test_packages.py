@@ -36,6 +36,7 @@ PROGRAMS = {
     "haproxy": "haproxy",
     "hitch": "hitch",
     "nginx": "nginx",
+    "traffic_server": "trafficserver",
     "varnishd": "varnish",
     "varnishlog": "varnish",
     "openssl": "openssl",
@@ -81,7 +82,7 @@ def programs():
     for folder, _, names in os.walk(os.path.join(SOURCE, "tests")):
         for name in names:
             if name.endswith(".py"):
-                found |= set(re.findall(r'which\("([a-z-]+)"\)',
+                found |= set(re.findall(r'which\("([a-z_-]+)"\)',
                                         text_of(os.path.relpath(
                                             os.path.join(folder, name),
                                             SOURCE))))

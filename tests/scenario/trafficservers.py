@@ -1,0 +1,150 @@
+"""Apache Traffic Server with a digestd beside it, by
+docs/examples/trafficserver-sidecar.txt and trafficserver-feed there."""
+
+import http.client
+import os
+import re
+import sys
+
+import cluster as scd
+from cluster import until
+
+EXAMPLES = os.path.join(os.path.dirname(__file__), "..", "..", "docs",
+                        "examples")
+HOST = "www.example.com"
+# Where everything is: all of it in a folder.
+RUNROOT = """\
+prefix: {0}
+exec_prefix: {0}
+bindir: /usr/bin
+sbindir: /usr/bin
+sysconfdir: {0}/etc
+datadir: {0}
+includedir: {0}
+libdir: {0}
+libexecdir: {0}
+localstatedir: {0}/run
+runtimedir: {0}/run
+logdir: {0}/log
+cachedir: {0}/cache
+"""
+# Of a test: a port, no other user, few threads and little memory.
+RECORDS = """\
+CONFIG proxy.config.http.server_ports STRING {port}:ip-in=127.0.0.1
+CONFIG proxy.config.admin.user_id STRING #-1
+CONFIG proxy.config.exec_thread.autoconfig INT 0
+CONFIG proxy.config.exec_thread.limit INT 1
+CONFIG proxy.config.task_threads INT 1
+CONFIG proxy.config.net.poll_timeout INT 1
+CONFIG proxy.config.cache.threads_per_disk INT 1
+CONFIG proxy.config.cache.ram_cache.size INT 1048576
+CONFIG proxy.config.log.periodic_tasks_interval INT 1
+"""
+
+
+def example(name):
+    """What the example has for a file."""
+    with open(os.path.join(EXAMPLES, "trafficserver-sidecar.txt"),
+              encoding="ascii") as f:
+        text = f.read()
+    part = text.split(f"\n## {name}\n")[1].split("\n## ")[0]
+    lines = re.findall(r"^(?:    (.*)|)$", part, re.M)
+    return "\n".join(lines).strip("\n") + "\n"
+
+
+class TrafficServer:
+    """The example, with this machine's paths and ports."""
+
+    def __init__(self, folder, data, origin_port, store="64M", records=""):
+        self.folder, self.process, self.follower = str(folder), None, None
+        self.port, self.store = scd.free_port(), store
+        self.log = os.path.join(self.folder, "log", "digestd.log")
+        self.feed = os.path.join(self.folder, "feed")
+        for name in ("etc", "run", "log", "cache"):
+            os.makedirs(os.path.join(self.folder, name))
+        self.put("runroot.yaml", RUNROOT.format(self.folder))
+        self.put("etc/storage.config", f"{self.folder}/cache {store}\n")
+        self.put("etc/plugin.config", "")
+        self.put("etc/ip_allow.yaml", "ip_allow:\n  - apply: in\n    ip_addrs: "
+                 "127.0.0.1\n    action: allow\n    methods: ALL\n")
+        self.put("etc/logging.yaml", example("logging.yaml"))
+        self.put("etc/records.config", example("records.config")
+                 + RECORDS.format(port=self.port) + records)
+        self.put("etc/remap.config", example("remap.config"), (
+            ("198.51.100.10:80", f"127.0.0.1:{origin_port}"),))
+        self.put("etc/parent.config", example("parent.config"), (
+            ("127.0.0.1:8081", f"127.0.0.1:{data}"),))
+
+    def put(self, name, text, changes=()):
+        for old, new in changes:
+            assert old in text, old
+            text = text.replace(old, new)
+        with open(os.path.join(self.folder, name), "w", encoding="ascii") as f:
+            f.write(text)
+
+    def launch(self):
+        self.process = scd.Process(
+            ["traffic_server", f"--run-root={self.folder}/runroot.yaml"],
+            os.path.join(self.folder, "out"))
+
+    def start(self):
+        if not self.process:
+            self.launch()
+
+        def ready():
+            assert self.process.alive(), self.process.logged()
+            return self.ready()
+        until(ready, 20, what="Traffic Server")
+        return self
+
+    def ready(self):
+        """It answers before its store is open, and stores nothing then."""
+        try:
+            with open(os.path.join(self.folder, "log", "diags.log"),
+                      encoding="utf-8") as f:
+                text = f.read()
+        except FileNotFoundError:
+            return False
+        start = text.rfind("updated diags config")
+        return "cache enabled" in text[start:] and scd.connectable(self.port)
+
+    def follow(self):
+        """Starts trafficserver-feed."""
+        self.follower = scd.Process(
+            [sys.executable, os.path.join(EXAMPLES, "trafficserver-feed"),
+             "-s", self.store, self.log, self.feed],
+            os.path.join(self.folder, "follower.log"))
+        return self
+
+    def stop(self):
+        if self.process:
+            self.process.end()
+        self.process = None
+
+    def stop_follower(self):
+        if self.follower:
+            assert self.follower.end() == 0, self.follower.logged()
+        self.follower = None
+
+    def wipe(self):
+        """Ends it, and removes all that it holds."""
+        self.stop()
+        os.unlink(os.path.join(self.folder, "cache", "cache.db"))
+
+    def get(self, target, **args):
+        return scd.request(self.port, target, **args)
+
+    def has(self, targets):
+        """Those that it has for digestd."""
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        found = set()
+        for target in targets:
+            c.request("GET", target, headers={
+                "Host": HOST, "Cache-Control": "only-if-cached"})
+            r = c.getresponse()
+            r.read()
+            assert r.status in (200, 504)
+            if r.status == 200:
+                found.add(target)
+        c.close()
+        return found
