@@ -152,6 +152,8 @@ void client_purge_serve(struct request *r)
 	worker_add(&r->worker->counters.client_purges, 1);
 	r->purge = order.arg;
 	r->purge->r = r;
+	/* used before this returns */
+	r->worker->client_purger.sites = r->q->settings->sites;
 	purge_obey(&r->worker->client_purger, &order);
 }
 

@@ -45,7 +45,8 @@ FRESH = {"Cache-Control": "max-age=600"}
 @pytest.fixture
 def nodes(make_cluster, origin):
     """Two with the same rules."""
-    c = with_sockets(make_cluster(2, peer_tries="0"))
+    c = with_sockets(make_cluster(2, peer_tries="0",
+                                  purge_addresses="127.0.0.1"))
     c.origin_url = origin.url
     for node in c.nodes:
         node.lines = [SITE]
@@ -92,6 +93,17 @@ def test_any_form(nodes):
         == (1, {"n1": 1})
     assert purge(a, "/a?utm_a=1&b=2", Host=HOST) == (0, {"n2": 0})
     assert purge(a, "/a?utm_a=1", Host="www.example.org") == (0, {"n2": 0})
+
+
+def test_by_a_client(nodes):
+    """Who may, in the form that it would ask for."""
+    a, b = nodes
+    hold(nodes, "/a?a=1&b=2")
+    r = request(a.data, "/a?utm_id=7&b=2&a=1", method="PURGE",
+                headers={"Host": "WWW.example.com"})
+    assert (r.status, json.loads(r.body)) == (
+        200, {"purged": 1, "peers": {"n2": 1}})
+    assert not held(b, "/a?a=1&b=2")
 
 
 def test_by_an_operator_and_by_a_peer(nodes):
