@@ -55,7 +55,10 @@ int forward_to_peer(const struct fields *request,
 	static const char *const dropped[] = {
 		"If-Match", "If-None-Match", "If-Modified-Since",
 		"If-Unmodified-Since", "If-Range", "Pragma",
-		"Scd-Lease", /* a node's to say */
+		"Scd-Lease", "SCD-Need", /* a node's to say */
+		/* a client could name the peer, which would refuse; who
+		 * never goes upstream for a peer closes no loop */
+		"Via", "CDN-Loop",
 	};
 	char bearer[100];
 

@@ -30,7 +30,8 @@ int forward_to_origin(const struct fields *request,
  * preconditions, with Cache-Control: only-if-cached in place of its own, and
  * with Proxy-Authorization: Bearer token, unless it is null. A 504 then means
  * that the peer holds nothing fresh, whatever the client would have liked to be
- * fresh enough.
+ * fresh enough. What nodes alone say to each other is dropped, and who the
+ * request has passed.
  * Returns 0 or -ENOMEM.
  */
 int forward_to_peer(const struct fields *request,

@@ -27,8 +27,10 @@ static const struct {
 	  "Authorization: y\n" MARKS, "Authorization: y\n" ASK MARKS },
 	{ "Connection: Host, Via\nHost: x\nVia: 1.1 a", MARKS, ASK MARKS },
 	{ "Via: 1.1 a\nCDN-Loop: c",
-	  "Via: 1.1 a\nCDN-Loop: c\n" MARKS,
-	  "Via: 1.1 a\nCDN-Loop: c\n" ASK MARKS },
+	  "Via: 1.1 a\nCDN-Loop: c\n" MARKS, ASK MARKS },
+	{ "Scd-Lease: who\nSCD-Need: 0123456789abcdef-9",
+	  "Scd-Lease: who\nSCD-Need: 0123456789abcdef-9\n" MARKS,
+	  ASK MARKS },
 	{ "Cache-Control: max-age=10\nCache-Control: min-fresh=5\n"
 	  "Pragma: x\nCookie: c",
 	  "Cache-Control: max-age=10\nCache-Control: min-fresh=5\n"

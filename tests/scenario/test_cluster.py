@@ -60,6 +60,22 @@ def test_remote_hit_without_the_origin(make_cluster, origin):
     assert again[0] == "peer" and again[-1] == "hit"  # a hot copy
 
 
+def test_clients_cannot_part_nodes(make_cluster, origin):
+    """By fields that a peer would take for its asker's."""
+    c = start_three(make_cluster, origin)
+    node = c.nodes[1]
+    pages(origin, 40)
+    fill(c.nodes[0], 40)
+    c.wait_settled()
+    for i in range(40):
+        name, value = (("CDN-Loop", "n1"), ("Via", "1.1 n1"),
+                       ("SCD-Need", "0123456789abcdef-9"),
+                       ("Scd-Lease", "who"))[i % 4]
+        r = node.get(f"/p{i}", headers={name: value})
+        assert (r.source, r.body) == ("peer", f"/p{i}".encode() * 20)
+    assert node.peer_status("n1")["health"] == "good"
+
+
 def test_remote_hit_is_one_round_trip(make_cluster, origin, serve):
     """One request, on the connection that is there: on one of two, where this
     machine is so slow that the peer counts as far away, which gets a second."""
