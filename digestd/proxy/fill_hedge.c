@@ -10,6 +10,9 @@
  *
  * Where the peer's answer is of no use, the hedge gets both at once. Where the
  * origin fails, the peer is waited for as if there had been no hedge.
+ *
+ * A question for a lease is not hedged: each node of a crowd would, whose one
+ * fetch makes all of them wait.
  */
 #include <assert.h>
 
@@ -60,7 +63,7 @@ void fill_hedge_watch(struct fill *f, unsigned timeout_ms)
 
 	node_hedges_asked(&w->hedges, f->q->settings->peer_hedges);
 	if (!f->q->settings->peer_hedges || !f->client || f->hedge ||
-	    f->node.purpose != NODE_FOR_CLIENT || fill_lease_waits(f) ||
+	    f->node.purpose != NODE_FOR_CLIENT || f->lease.asks ||
 	    ms >= timeout_ms)
 		return;
 	loop_timer_set(w->loop, &f->timer, f->asked_ms + ms, fill_hedge_is_due,
