@@ -351,7 +351,8 @@ static void fetch_http_set_body(struct transfer *f,
 static void fetch_http_set_up(struct transfer *f,
 			      const struct fetch_request *r)
 {
-	bool uploads = r->upload && !r->upgrade;
+	/* an empty body cannot be taken for a request */
+	bool uploads = r->upload && r->upload->len && !r->upgrade;
 
 	/* of an upload behind an upgrade nothing is read before the answer */
 	f->repeatable = (!r->upload || r->upgrade) &&

@@ -51,9 +51,11 @@ static void check_chunks(size_t len, size_t piece)
 	finish(FETCH_COMPLETE);
 }
 
+/* Without a length, an empty one, too; with it there is no body, and the
+ * connection is that of other requests. */
 static void of_any_size(void **state)
 {
-	static const size_t sizes[] = { 0, 1, 65000, 65536, 65537, BIG };
+	static const size_t sizes[] = { 1, 65000, 65536, 65537, BIG };
 	static const size_t pieces[] = { SIZE_MAX, 65535, 1000 };
 
 	(void)state;
@@ -63,6 +65,7 @@ static void of_any_size(void **state)
 			check_chunks(sizes[i], pieces[j]);
 		}
 	}
+	check_chunks(0, SIZE_MAX);
 	assert_int_equal(at.connections, 1);
 }
 
