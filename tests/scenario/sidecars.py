@@ -26,7 +26,7 @@ def node_options():
 class Nginx:
     """The example, with this machine's paths and ports."""
 
-    def __init__(self, folder, node, origin_port):
+    def __init__(self, folder, data, origin_port, size="100g"):
         self.folder, self.process = str(folder), None
         self.port, self.inner, none = (scd.free_port() for _ in range(3))
         self.cache = os.path.join(self.folder, "cache")
@@ -36,13 +36,14 @@ class Nginx:
         text = text[text.index("worker_processes"):]
         for old, new in (
                 ("listen 80;", f"listen 127.0.0.1:{self.port};"),
-                ("server 127.0.0.1:8081 ", f"server 127.0.0.1:{node.data} "),
+                ("server 127.0.0.1:8081 ", f"server 127.0.0.1:{data} "),
                 ("server 198.51.100.10:80 ",
                  f"server 127.0.0.1:{origin_port} "),
                 ("listen 127.0.0.1:8084;", f"listen 127.0.0.1:{self.inner};"),
                 ("http://127.0.0.1:8085;", f"http://127.0.0.1:{none};"),
                 ("listen 127.0.0.1:8085;", f"listen 127.0.0.1:{none};"),
                 ("/var/cache/nginx/site", self.cache),
+                ("max_size=100g", f"max_size={size}"),
                 ("/run/nginx.pid", f"{self.folder}/pid"),
                 ("/var/log/nginx/error.log", f"{self.folder}/error.log"),
                 ("worker_processes auto;", "worker_processes 1;"),
@@ -100,14 +101,15 @@ class Nginx:
 class Pairs:
     """Some machines, each with an nginx and a digestd beside it."""
 
-    def __init__(self, make_cluster, origin, folder, count, **options):
+    def __init__(self, make_cluster, origin, folder, count, size="100g",
+                 **options):
         self.cluster = make_cluster(count, **options)
         self.cluster.origin_url = origin.url
         self.nodes, self.nginx = self.cluster.nodes, []
         for node in self.nodes:
             place = os.path.join(str(folder), node.name)
             os.mkdir(place)
-            nginx = Nginx(place, node, origin.port)
+            nginx = Nginx(place, node.data, origin.port, size)
             node.options.update(nginx.node_options())
             self.nginx.append(nginx)
 

@@ -33,7 +33,7 @@ class Mesh:
         self.cluster.start_origin()
         self.nodes, self.beside = self.cluster.nodes, self.cluster.nodes[2]
         self.squids = [squids.Squid(), squids.Squid()]
-        self.nginx = sidecars.Nginx(folder, self.beside,
+        self.nginx = sidecars.Nginx(folder, self.beside.data,
                                     self.cluster.origin_port)
         self.beside.options.update(self.nginx.node_options())
         for node in self.nodes:

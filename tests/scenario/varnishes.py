@@ -128,14 +128,16 @@ class Varnish:
 class Pairs:
     """Some machines, each with a Varnish and a digestd beside it."""
 
-    def __init__(self, make_cluster, origin, folder, count, **options):
+    def __init__(self, make_cluster, origin, folder, count, size="16m",
+                 **options):
         self.cluster = make_cluster(count, **options)
         self.cluster.origin_url = origin.url
         self.nodes, self.varnish = self.cluster.nodes, []
         for node in self.nodes:
             place = os.path.join(str(folder), node.name)
             os.mkdir(place)
-            varnish = Varnish(place, node.data, node.admin, origin.port)
+            varnish = Varnish(place, node.data, node.admin, origin.port,
+                              size)
             node.options["sidecar"] = f"http://127.0.0.1:{varnish.inner}"
             node.options["sidecar_feed"] = varnish.feed
             self.varnish.append(varnish)
