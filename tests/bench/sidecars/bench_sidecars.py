@@ -16,9 +16,9 @@ lost (a file removed, a ban, a PURGE) make the false hits. The digests of
 Squids among themselves cannot be had to be wrong at a given time: there new
 objects are asked for that no digest has, and false positives make them.
 
-Counts depend little on how busy a machine is, but on --rate: nginx looks every
-10 s or so how large its cache is, and Squid also evicts in the background, so
-that faster replays give them more room than they were told.
+Remote hits depend on how busy the machine is, and all counts on --rate: nginx
+looks every 10 s or so how large its cache is, and Squid also evicts in the
+background, so that faster replays give them more room than they were told.
 """
 
 import argparse
