@@ -102,10 +102,10 @@ static void ctl_explain_unstored(const json_t *e)
 
 	if (!json_is_object(why)) {
 		if (!ctl_explain_is_stored(e))
-			puts("why      no response that was not stored is "
-			     "known: it was not asked for of late, the origin "
-			     "failed (see troubles in digestctl status), or "
-			     "what was stored was evicted or purged");
+			puts("why      not known: it was not asked for of "
+			     "late, the origin failed (see troubles in "
+			     "digestctl status), or what was stored was "
+			     "evicted or purged");
 		return;
 	}
 	printf("why      %s ago the %s's response was not stored: %s (%s)\n",
