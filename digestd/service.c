@@ -453,15 +453,19 @@ static int service_make_rates(struct service *s)
 	return s->rates ? 0 : -ENOMEM;
 }
 
+void service_say_leases(struct service *s, const struct config *c)
+{
+	if (!c->sidecar) /* which fetches nothing that it keeps */
+		digest_api_say_leases(s->api, part_settings_has_leases(c));
+}
+
 static void service_name_hash(struct service *s)
 {
 	char name[TOKEN_BYTES];
 
 	part_settings_hash_name(s->config, name);
 	digest_api_name_hash(s->api, name);
-	if (!s->config->sidecar) /* which fetches nothing that it keeps */
-		digest_api_say_leases(s->api,
-				      part_settings_has_leases(s->config));
+	service_say_leases(s, s->config);
 }
 
 static int service_start(struct service *s)

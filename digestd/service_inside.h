@@ -119,6 +119,9 @@ void service_count(const struct service *s, struct worker_counters *sum);
  * negative errno, and then the old one goes on. */
 int service_open_access_log(struct service *s, const struct config *c);
 
+/* Has peers told whether leases are on, but for a sidecar. */
+void service_say_leases(struct service *s, const struct config *c);
+
 /* A cache beside this node, in service_sidecar.c. */
 
 /* Begins to follow what it holds, if there is one. Returns 0 or a negative

@@ -50,8 +50,7 @@ static int service_apply(struct service *s, const struct config *c)
 		peer_follower_set(s->follow, &following);
 	if (s->copier)
 		copier_set(s->copier, &copying);
-	if (!c->sidecar) /* which fetches nothing that it keeps */
-		digest_api_say_leases(s->api, part_settings_has_leases(c));
+	service_say_leases(s, c);
 	if (!err)
 		err = service_apply_peers(s, c);
 	admitter_set(s->admitter, &admission, loop_now_ms(s->loop));
