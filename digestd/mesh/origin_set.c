@@ -364,10 +364,14 @@ static bool origin_set_has_other(const struct origin_set *s, uint32_t tried,
 	return false;
 }
 
-bool origin_set_take_retry(struct origin_set *s, uint32_t tried, bool up)
+bool origin_set_take_retry(struct origin_set *s, uint32_t tried, bool up,
+			   bool asked)
 {
-	if (!origin_set_has_other(s, tried, up) ||
-	    s->retries_spent + HUNDREDTHS > ORIGIN_RETRY_BURST * HUNDREDTHS)
+	if (!origin_set_has_other(s, tried, up))
+		return false;
+	if (!asked)
+		return true;
+	if (s->retries_spent + HUNDREDTHS > ORIGIN_RETRY_BURST * HUNDREDTHS)
 		return false;
 	s->retries_spent += HUNDREDTHS;
 	return true;

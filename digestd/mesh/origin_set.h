@@ -156,9 +156,13 @@ void origin_set_unchecked(struct origin_set *s, unsigned i);
 /* When an answer is late [ms]: another origin is asked then. */
 int64_t origin_set_late_ms(const struct origin_set *s);
 
-/* Whether a request may be repeated at one that has not been tried, and, if
- * `up`, is up; it counts then. */
-bool origin_set_take_retry(struct origin_set *s, uint32_t tried, bool up);
+/*
+ * Whether a request may be repeated at one that has not been tried, and, if
+ * `up`, is up. If the last one was `asked`, that is more work for all of them:
+ * it counts, and there are limits. One that could not be reached had no work.
+ */
+bool origin_set_take_retry(struct origin_set *s, uint32_t tried, bool up,
+			   bool asked);
 
 /* How an origin does; a word for that. */
 enum origin_state origin_set_state(const struct origin_set *s, unsigned i,

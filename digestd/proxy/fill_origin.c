@@ -44,7 +44,7 @@ static bool fill_origin_is_left(struct fill *f)
 	f->origins_tried &= ~f->origins_late;
 	f->origins_late = 0;
 	return origin_group_take_retry(f->origin.group, f->origins_tried,
-				       false);
+				       false, true);
 }
 
 /* Whether another is asked; that is counted. What is only late goes to one
@@ -55,7 +55,8 @@ static bool fill_origin_goes_on(struct fill *f, bool sent, bool late)
 
 	if (!fill_origin_is_untold(f) || !fill_origin_is_repeatable(f, sent))
 		return false;
-	if (origin_group_take_retry(f->origin.group, f->origins_tried, late) ||
+	if (origin_group_take_retry(f->origin.group, f->origins_tried, late,
+				    sent || late) ||
 	    (!late && fill_origin_is_left(f))) {
 		f->origin_served = false;
 		worker_add(&counters->origin_retries, 1);

@@ -434,12 +434,12 @@ int64_t origin_turn_late_ms(const struct origin_turn *turn)
 }
 
 bool origin_group_take_retry(struct origin_group *group, uint32_t tried,
-			     bool up)
+			     bool up, bool asked)
 {
 	bool taken;
 
 	pthread_mutex_lock(&group->lock);
-	taken = origin_set_take_retry(&group->set, tried, up);
+	taken = origin_set_take_retry(&group->set, tried, up, asked);
 	pthread_mutex_unlock(&group->lock);
 	return taken;
 }

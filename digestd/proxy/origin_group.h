@@ -88,7 +88,7 @@ int64_t origin_turn_late_ms(const struct origin_turn *turn);
 
 /* As origin_set_take_retry() says. */
 bool origin_group_take_retry(struct origin_group *group, uint32_t tried,
-			     bool up);
+			     bool up, bool asked);
 
 /* For who watches them */
 

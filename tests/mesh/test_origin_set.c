@@ -321,23 +321,23 @@ static void test_retries(void **state)
 
 	(void)state;
 	fill(&s, 2, 0);
-	assert_false(origin_set_take_retry(&s, 3, false));
-	while (origin_set_take_retry(&s, 1, true))
+	assert_false(origin_set_take_retry(&s, 3, false, true));
+	while (origin_set_take_retry(&s, 1, true, true))
 		burst++;
 	assert_int_equal(burst, ORIGIN_RETRY_BURST);
 	(void)ask(&s, true, BEGIN_MS);
-	while (origin_set_take_retry(&s, 1, true))
+	while (origin_set_take_retry(&s, 1, true, true))
 		share++;
 	assert_int_equal(share, ORIGIN_RETRY_BURST);
 	share = 0;
 	for (int k = 0; k < 1000; k++) {
 		(void)ask(&s, true, BEGIN_MS);
-		share += origin_set_take_retry(&s, 2, true);
+		share += origin_set_take_retry(&s, 2, true, true);
 	}
 	assert_int_equal(share, 1000 * ORIGIN_RETRY_PERCENT / 100);
 	/* and some without any request to speak of */
 	(void)ask(&s, true, BEGIN_MS + 10 * ORIGIN_RETRY_FREE_MS);
-	for (share = 0; origin_set_take_retry(&s, 1, true);)
+	for (share = 0; origin_set_take_retry(&s, 1, true, true);)
 		share++;
 	assert_int_equal(share, 10);
 	/* what is late stays where it is rather than go to one that is out */
@@ -345,8 +345,24 @@ static void test_retries(void **state)
 		origin_set_outcome(&s, 1, &policy, ORIGIN_FAILED, BEGIN_MS);
 	for (int k = 0; k < 1000; k++)
 		(void)ask(&s, false, BEGIN_MS);
-	assert_false(origin_set_take_retry(&s, 1, true));
-	assert_true(origin_set_take_retry(&s, 1, false));
+	assert_false(origin_set_take_retry(&s, 1, true, true));
+	assert_true(origin_set_take_retry(&s, 1, false, true));
+}
+
+/* Of three origins two refuse, and many requests are late at the third: those
+ * that were refused go on to it all the same. */
+static void test_retries_of_what_nobody_got(void **state)
+{
+	static struct origin_set s;
+
+	(void)state;
+	fill(&s, 3, 0);
+	while (origin_set_take_retry(&s, 1, false, true))
+		;
+	for (int k = 0; k < 1000; k++)
+		assert_true(origin_set_take_retry(&s, 1, false, false));
+	assert_false(origin_set_take_retry(&s, 1, false, true));
+	assert_false(origin_set_take_retry(&s, 7, false, false));
 }
 
 /* Whatever happens: no origin is chosen that has been tried or has left, one is
@@ -410,6 +426,7 @@ int main(void)
 		cmocka_unit_test(test_slow_start),
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_retries),
+		cmocka_unit_test(test_retries_of_what_nobody_got),
 		cmocka_unit_test(test_any_story),
 	};
 

@@ -105,7 +105,7 @@ static void one_is_asked_without_a_lock(void **state)
 	origin_turn_judge(&turn, ORIGIN_FAILED, TROUBLE_refused, NOW_MS);
 	origin_turn_judge(&turn, ORIGIN_FAILED, TROUBLE_refused, NOW_MS);
 	assert_status("http://a out 0/1; ");
-	assert_false(origin_group_take_retry(g, 1, false));
+	assert_false(origin_group_take_retry(g, 1, false, true));
 	origin_turn_answered(&turn, 5, NOW_MS);
 	assert_status("http://a out 0/1; ");
 	origin_turn_answered(&turn, 5, NOW_MS + policy.out_min_ms);
