@@ -17,6 +17,7 @@
 
 enum {
 	PAUSE_US = 50000,
+	PAUSES_MAX = 200, /* of an upload: ten seconds, of sixty until 504 */
 	EARLY_BYTES = 5000,   /* of an answer that comes early, at most */
 	LINGER_US = 10000000, /* for the rest of what was refused */
 	/* seconds are rounded in Date, in Age, and in lifetimes */
@@ -59,6 +60,7 @@ struct service {
 	struct version v;
 	uint32_t who;
 	uint64_t uploaded;
+	unsigned pauses;
 	int64_t upload_len; /* -1: unknown */
 	bool unsafe, is_head, answering, done;
 	bool heard;   /* the whole request */
@@ -591,7 +593,9 @@ static size_t service_on_bytes(void *arg, const char *data, size_t len)
 {
 	struct service *s = arg;
 
-	if (world_happens(CHOICE_ORIGIN, origin.plan.pausing)) {
+	if (world_happens(CHOICE_ORIGIN, origin.plan.pausing) &&
+	    s->pauses < PAUSES_MAX) {
+		s->pauses++;
 		world_at(&s->resume, world_now_us + PAUSE_US, service_resume,
 			 s);
 		return 0;
