@@ -39,7 +39,7 @@ const char *node_fill_state_name(enum node_fill_state state)
 	static const char *const names[NODE_FILL_STATES] = {
 		"LANDED",     "ASK_PEER",   "COLLECT_PEER",   "SHOW_PEER",
 		"REJOIN",     "ASK_ORIGIN", "COLLECT_ORIGIN", "SHOW_ORIGIN",
-		"CUT_PEER",   "CUT_ORIGIN",
+		"CUT",
 	};
 
 	return names[state];

@@ -26,7 +26,8 @@ struct node_fill_step node_fill_end(struct node_fill *f, uint32_t actions)
 bool node_fill_is_from_peer(const struct node_fill *f)
 {
 	return f->state == NODE_ASK_PEER || f->state == NODE_COLLECT_PEER ||
-	       f->state == NODE_SHOW_PEER || f->state == NODE_CUT_PEER;
+	       f->state == NODE_SHOW_PEER ||
+	       (f->state == NODE_CUT && f->peer_cut);
 }
 
 /* The client has been answered by other means, or nobody wants it. */
@@ -752,24 +753,13 @@ node_fill_table[NODE_FILL_STATES][NODE_EVENTS] = {
 		[NODE_LEFT]  = node_fill_on_left,
 		[NODE_UP]    = node_fill_on_up,
 	},
-	[NODE_CUT_PEER] = {
+	[NODE_CUT] = {
 		[NODE_READ]  = IMPOSSIBLE,
 		[NODE_HEAD]  = IMPOSSIBLE,
 		[NODE_MORE]  = node_fill_on_cut,
 		[NODE_END]   = node_fill_on_cut_end,
 		[NODE_BROKE] = node_fill_on_cut_broken,
 		[NODE_TIMER] = node_fill_on_cut_pace,
-		[NODE_ROOM]  = IMPOSSIBLE,
-		[NODE_LEFT]  = node_fill_on_cut_left,
-		[NODE_UP]    = IMPOSSIBLE,
-	},
-	[NODE_CUT_ORIGIN] = {
-		[NODE_READ]  = IMPOSSIBLE,
-		[NODE_HEAD]  = IMPOSSIBLE,
-		[NODE_MORE]  = node_fill_on_cut,
-		[NODE_END]   = node_fill_on_cut_end,
-		[NODE_BROKE] = node_fill_on_cut_broken,
-		[NODE_TIMER] = IMPOSSIBLE,
 		[NODE_ROOM]  = IMPOSSIBLE,
 		[NODE_LEFT]  = node_fill_on_cut_left,
 		[NODE_UP]    = IMPOSSIBLE,

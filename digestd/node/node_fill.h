@@ -36,8 +36,7 @@ enum node_fill_state {
 	NODE_ASK_ORIGIN,
 	NODE_COLLECT_ORIGIN,
 	NODE_SHOW_ORIGIN,
-	NODE_CUT_PEER,       /* stored in slices as it comes */
-	NODE_CUT_ORIGIN,
+	NODE_CUT,            /* stored in slices as it comes */
 	NODE_FILL_STATES,
 };
 
@@ -118,6 +117,7 @@ struct node_fill {
 
 	bool client;     /* is there still */
 	bool taken_over; /* an origin goes on for a peer; happens once */
+	bool peer_cut;	 /* NODE_CUT: what comes is a peer's */
 	uint64_t credit; /* what the source may send [bytes] */
 	uint64_t received; /* of the body [bytes] */
 	int64_t received_ms, asked_ms;

@@ -1,6 +1,6 @@
 /*
- * What a fill does in NODE_CUT_PEER and NODE_CUT_ORIGIN: what comes is stored
- * in slices; and how it begins to pass them.
+ * What a fill does in NODE_CUT, where what comes is stored in slices; and how
+ * it begins to pass them.
  */
 #include <assert.h>
 
@@ -29,7 +29,8 @@ struct node_fill_step node_fill_cut(struct node_fill *f,
 		actions |= NODE_REPLY_STORED | (peer ? 0 : NODE_COUNT_MISS);
 	if (peer)
 		actions |= NODE_RECORD_HIT | node_fill_watch(f, in->now_ms);
-	f->state = peer ? NODE_CUT_PEER : NODE_CUT_ORIGIN;
+	f->state = NODE_CUT;
+	f->peer_cut = peer;
 	return node_fill_do(actions);
 }
 
@@ -65,6 +66,7 @@ struct node_fill_step node_fill_on_cut_broken(struct node_fill *f,
 struct node_fill_step node_fill_on_cut_pace(struct node_fill *f,
 					    const struct node_fill_input *in)
 {
+	assert(f->peer_cut); /* nobody else is timed */
 	if (f->received - f->watched >= NODE_WATCH_BYTES)
 		return node_fill_do(node_fill_watch(f, f->received_ms));
 	return node_fill_on_cut_broken(f, in);

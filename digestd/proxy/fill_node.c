@@ -686,7 +686,7 @@ static bool fill_on_body(void *arg, struct fetch *fetch, const void *data,
 		fill_refuse_body(f);
 		return true;
 	}
-	if (f->node.state == NODE_CUT_PEER || f->node.state == NODE_CUT_ORIGIN)
+	if (f->node.state == NODE_CUT)
 		return fill_cut_take(f, data, len);
 	while (skip < len && fill_more(f, rest, len - skip, &taken))
 		continue;

@@ -21,7 +21,7 @@ static const unsigned successors[NODE_FILL_STATES][NODE_EVENTS] = {
 	},
 	[NODE_ASK_PEER] = {
 		/* ASK_PEER: until node_fill_admitted() */
-		[NODE_HEAD]  = S(ASK_PEER) | S(COLLECT_PEER) | S(CUT_PEER) |
+		[NODE_HEAD]  = S(ASK_PEER) | S(COLLECT_PEER) | S(CUT) |
 			       S(LANDED),
 		[NODE_BROKE] = S(LANDED),
 		[NODE_TIMER] = S(ASK_PEER),
@@ -51,7 +51,7 @@ static const unsigned successors[NODE_FILL_STATES][NODE_EVENTS] = {
 		[NODE_LEFT]  = S(REJOIN) | S(LANDED),
 	},
 	[NODE_ASK_ORIGIN] = {
-		[NODE_HEAD]  = S(ASK_ORIGIN) | S(SHOW_ORIGIN) | S(CUT_ORIGIN) |
+		[NODE_HEAD]  = S(ASK_ORIGIN) | S(SHOW_ORIGIN) | S(CUT) |
 			       S(LANDED),
 		[NODE_BROKE] = S(LANDED),
 		[NODE_TIMER] = S(ASK_ORIGIN) | S(LANDED),
@@ -74,18 +74,12 @@ static const unsigned successors[NODE_FILL_STATES][NODE_EVENTS] = {
 		[NODE_LEFT]  = S(SHOW_ORIGIN) | S(LANDED),
 		[NODE_UP]    = S(SHOW_ORIGIN) | S(LANDED),
 	},
-	[NODE_CUT_PEER] = {
-		[NODE_MORE]  = S(CUT_PEER) | S(LANDED),
+	[NODE_CUT] = {
+		[NODE_MORE]  = S(CUT) | S(LANDED),
 		[NODE_END]   = S(LANDED),
 		[NODE_BROKE] = S(LANDED),
-		[NODE_TIMER] = S(CUT_PEER) | S(LANDED),
-		[NODE_LEFT]  = S(CUT_PEER),
-	},
-	[NODE_CUT_ORIGIN] = {
-		[NODE_MORE]  = S(CUT_ORIGIN) | S(LANDED),
-		[NODE_END]   = S(LANDED),
-		[NODE_BROKE] = S(LANDED),
-		[NODE_LEFT]  = S(CUT_ORIGIN),
+		[NODE_TIMER] = S(CUT) | S(LANDED),
+		[NODE_LEFT]  = S(CUT),
 	},
 };
 /* clang-format on */
@@ -98,19 +92,15 @@ enum {
 	FACT_BITS = 17, /* that describe(), below, takes */
 };
 
-static bool is_cut(enum node_fill_state state)
-{
-	return state == NODE_CUT_PEER || state == NODE_CUT_ORIGIN;
-}
-
 /* Whether there is a fill with slices of these facts. */
 static bool has_slices(const struct node_fill *f,
 		       const struct node_fill_input *in)
 {
 	bool asks = f->state == NODE_ASK_PEER || f->state == NODE_ASK_ORIGIN;
 
-	if (is_cut(f->state) && (f->keep == NODE_KEEP_YES || f->taken_over ||
-				 f->purpose == NODE_FOR_PROBE))
+	if (f->state == NODE_CUT &&
+	    (f->keep == NODE_KEEP_YES || f->taken_over ||
+	     f->purpose == NODE_FOR_PROBE))
 		return false;
 	if (f->purpose == NODE_FOR_PASSING)
 		return f->client && f->keep != NODE_KEEP_YES &&
@@ -122,7 +112,7 @@ static bool has_slices(const struct node_fill *f,
 			in->head >= NODE_HEAD_NOMEM);
 	if (f->purpose == NODE_FOR_SLICES)
 		return !f->client && f->keep != NODE_KEEP_YES &&
-		       (asks || is_cut(f->state)) &&
+		       (asks || f->state == NODE_CUT) &&
 		       (in->event != NODE_HEAD ||
 			in->head == NODE_HEAD_UNUSABLE ||
 			in->head >= NODE_HEAD_NOMEM);
@@ -139,6 +129,8 @@ static bool describe(unsigned facts, struct node_fill *f,
 {
 	f->keep = facts & 1 ? NODE_KEEP_YES : NODE_KEEP_NO;
 	f->client = facts & 2;
+	f->peer_cut = f->state == NODE_CUT && (facts & 8 ||
+					       in->event == NODE_TIMER);
 	f->purpose = facts & 8192 ? NODE_FOR_PASSING :
 		     facts & 4096 && facts & 4 ? NODE_FOR_COPY :
 		     facts & 4096 ? NODE_FOR_SLICES :
@@ -149,7 +141,7 @@ static bool describe(unsigned facts, struct node_fill *f,
 	f->strong_tag = facts & 8;
 	f->taken_over = facts & 16 || f->state == NODE_REJOIN;
 	f->body_len = facts & 32 ? 1000 : -1;
-	f->received = is_cut(f->state) && facts & 64 ? 6000 : 600;
+	f->received = f->state == NODE_CUT && facts & 64 ? 6000 : 600;
 	f->cut = 600;
 	f->rejoined = facts & 64 ? 600 : 100;
 	f->credit = facts & 128 ? 0 : 500;
@@ -173,7 +165,7 @@ static bool describe(unsigned facts, struct node_fill *f,
 	if (f->purpose == NODE_FOR_RENEWAL && (f->client || facts & 4))
 		return false;
 	if (f->purpose == NODE_FOR_COPY &&
-	    (f->client || is_cut(f->state) || f->taken_over ||
+	    (f->client || f->state == NODE_CUT || f->taken_over ||
 	     f->state > NODE_SHOW_PEER ||
 	     (in->event == NODE_HEAD && in->head == NODE_HEAD_SLICES)))
 		return false;
@@ -246,8 +238,8 @@ static void check_step(const struct node_fill *before,
 				     NODE_REPLY_WHOLE));
 	/* what is cut: its head, and slices that are whole */
 	if (does & NODE_STORE_SLICE)
-		assert_true(does & NODE_TAKE && is_cut(f->state));
-	if (does & NODE_STORE && !is_cut(f->state))
+		assert_true(does & NODE_TAKE && f->state == NODE_CUT);
+	if (does & NODE_STORE && f->state != NODE_CUT)
 		assert_true(f->result == NODE_WHOLE &&
 			    before->keep == NODE_KEEP_YES);
 }
