@@ -281,9 +281,12 @@ void nodes_restore(void)
 	for (unsigned i = 0; i < nodes.plan.nnodes; i++) {
 		nodes_set_key(i, 0);
 		nodes_reload(i, nodes.plan.cache_bytes, nodes.plan.options, 0);
-		if (nodes.list[i].started_key)
-			nodes_kill(i, NODES_DISK_CLOSED);
 	}
+}
+
+bool nodes_has_another_key(unsigned i)
+{
+	return nodes.list[i].service && nodes.list[i].started_key;
 }
 
 void nodes_tend(void)

@@ -107,9 +107,12 @@ void nodes_reload(unsigned i, uint64_t cache_bytes, const char *options,
 enum { NODES_KEYS = 2 };
 void nodes_set_key(unsigned i, unsigned key);
 
-/* Has all of them read the one that they began with; those that run with
- * another cluster key end, and have to be started again. */
+/* Has all of them read the one that they began with. */
 void nodes_restore(void);
+
+/* Whether one runs with another cluster key than the first, so that it has to
+ * be started again. */
+bool nodes_has_another_key(unsigned i);
 
 /* Starts those again that have been down for long enough. */
 void nodes_tend(void);

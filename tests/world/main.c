@@ -352,6 +352,10 @@ static void world_heal(void)
 	world.jumps = 0;
 	world.reloads = world.deaths = 0;
 	nodes_restore();
+	for (unsigned i = 0; i < nodes_count(); i++) {
+		if (nodes_has_another_key(i))
+			clients_kill(i, NODES_DISK_CLOSED);
+	}
 	world_wait(HEAL_US);
 	nodes_tend();
 	invariants_healed(world.goes_bad);
