@@ -4,8 +4,9 @@
  * then as deltas (delta.h), and asks the digests of its peers, one by one
  * (bloom.h) or all at once (index.h), before it goes to an origin. Lists of
  * fingerprints (list.h) are another form of the same, and have a table for all
- * at once (table.h). tune.h finds the sizes. This header brings in all the
- * others; each may be included alone.
+ * at once (table.h), or one that other processes read (shared_table.h). tune.h
+ * finds the sizes. This header brings in all the others; each may be included
+ * alone.
  *
  * Threads. The library does no I/O, reads no clock, starts no thread and keeps
  * no global state. Any function may be called from any thread. Two threads must
@@ -37,6 +38,7 @@
 #include "index.h"
 #include "key.h"
 #include "list.h"
+#include "shared_table.h"
 #include "squid.h"
 #include "table.h"
 #include "tune.h"

@@ -53,6 +53,8 @@ static const struct place places[] = {
 	AT(scd_list_change, nremoved, 16),
 	AT(scd_list_change, nadded, 24),
 	AT(scd_list_change, reserved, 32),
+	SIZE(scd_shared_table, 64),
+	AT(scd_shared_table, reserved, 24),
 	SIZE(scd_squid_info, 40),
 	AT(scd_squid_info, capacity, 8),
 	AT(scd_squid_info, entry_bits, 20),
@@ -116,6 +118,8 @@ static void values_stay(void **state)
 	assert_int_equal(SCD_CANDIDATES, 12);
 	assert_int_equal(SCD_INDEX_MAX_COLUMNS, 4096);
 	assert_int_equal(SCD_TABLE_MAX_PEERS, 1023);
+	assert_int_equal(SCD_SHARED_TABLE_NAME_BYTES, 128);
+	assert_int_equal(SCD_SHARED_TABLE_RETIRED, 2);
 	assert_int_equal(SCD_SQUID_HEADER_BYTES, 128);
 	assert_int_equal(SCD_ADMISSION_BLOCK_BYTES, 64);
 }
