@@ -242,6 +242,8 @@ static uint64_t part_settings_table_bytes(const struct node_status *now)
 
 	if (now->has_sidecar)
 		sum += now->sidecar.holdings.bytes;
+	if (now->has_share)
+		sum += now->share.bytes;
 	if (now->has_disk)
 		sum += now->disk_store.entries * DISK_OBJECT;
 	if (now->shares)
@@ -453,6 +455,15 @@ struct admitter_settings part_settings_of_admission(const struct config *c)
 		.write_cost = c->admission_write_cost,
 		.max_rate = (uint64_t)c->admission_max_rate,
 	};
+}
+
+struct table_share_settings part_settings_of_share(const struct config *c)
+{
+	struct table_share_settings s = { .path = c->share_table,
+					  .group = c->share_table_group };
+
+	part_settings_hash_secret(c, s.secret);
+	return s;
 }
 
 struct sidecar_settings part_settings_of_sidecar(const struct config *c)

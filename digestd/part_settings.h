@@ -16,6 +16,7 @@
 #include "digestd/proxy/origin_group.h"
 #include "digestd/proxy/origin_watch.h"
 #include "digestd/proxy/worker.h"
+#include "digestd/peers/table_share.h"
 #include "digestd/sidecar/sidecar.h"
 
 struct config;
@@ -116,6 +117,9 @@ void part_settings_introduction(const struct config *c, unsigned port,
 /* The cache beside this node, if there is one: borrows from the
  * configuration. */
 struct sidecar_settings part_settings_of_sidecar(const struct config *c);
+
+/* A table for modules of proxies; path null: none. */
+struct table_share_settings part_settings_of_share(const struct config *c);
 
 /* Who is told of purges: borrows from the configuration; no fetcher yet. */
 struct teller_settings part_settings_of_telling(const struct config *c);

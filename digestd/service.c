@@ -41,6 +41,7 @@
 #include "digestd/peers/renewer.h"
 #include "digestd/peers/serving_desk.h"
 #include "digestd/peers/squid_digest.h"
+#include "digestd/peers/table_share.h"
 #include "digestd/peers/placer.h"
 #include "digestd/peers/publisher.h"
 #include "digestd/proxy/collapse.h"
@@ -153,6 +154,8 @@ static void service_on_view(void *arg)
 	}
 	if (view)
 		offers_follow(s->offers, view);
+	if (view && s->share)
+		table_share_set_view(s->share, view);
 	if (part_settings_has_tiers(s->config))
 		cache_set_view(s->cache, view);
 	peerset_unref(view);
@@ -530,6 +533,8 @@ static int service_start(struct service *s)
 	if (!err)
 		err = service_start_squid(s);
 	if (!err)
+		err = service_start_share(s);
+	if (!err)
 		err = service_start_follow(s);
 	if (!err)
 		err = service_catch_up_purges(s);
@@ -603,6 +608,7 @@ void service_free(struct service **out)
 	if (s->sharing)
 		sharing_stop(s->sharing);
 	peer_follower_free(&s->follow);
+	table_share_free(&s->share);
 	members_free(&s->members);
 	publisher_free(&s->publisher);
 	squid_digest_free(&s->squid);

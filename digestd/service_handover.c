@@ -20,6 +20,7 @@
 #include "digestd/os/notify.h"
 #include "digestd/peers/digest_api.h"
 #include "digestd/peers/sharing.h"
+#include "digestd/peers/table_share.h"
 #include "digestd/proxy/worker.h"
 #include "digestd/server/server.h"
 #include "digestd/service_inside.h"
@@ -168,8 +169,8 @@ static void service_on_purge(void *arg, const struct invalidation *of)
 	(void)handover_send(s->handover.successor.channel, &m);
 }
 
-/* What only one process can have: the disk, and the paths of the control socket
- * and the feed. */
+/* What only one process can have: the disk, and the paths of the control
+ * socket, the feed and the table for modules. */
 static void service_retire(struct service *s)
 {
 	const struct handover_message m = { .kind = HANDOVER_DISK };
@@ -181,6 +182,8 @@ static void service_retire(struct service *s)
 	control_free(&s->control);
 	if (s->sidecar)
 		sidecar_close_feed(s->sidecar);
+	if (s->share)
+		table_share_retire(s->share);
 	(void)handover_send(s->handover.successor.channel, &m);
 }
 
@@ -214,6 +217,8 @@ static void service_lose_successor(struct service *s)
 		(void)service_start_control(s); /* the log says why not */
 	if (s->sidecar)
 		(void)sidecar_open_feed(s->sidecar);
+	if (s->share)
+		table_share_resume(s->share);
 	log_write(LOG_ERROR, "handover", "the new process has ended, and this "
 		  "one goes on%s; its messages are above",
 		  h->retired ? ", without its disk: restart it" : "");

@@ -34,6 +34,7 @@ struct origins;
 struct service_asked;
 struct sidecar;
 struct sockaddr;
+struct table_share;
 struct target;
 struct unstored;
 struct worker_outcome;
@@ -83,6 +84,7 @@ struct service {
 	unsigned copies_to;	      /* the worker of the next one */
 	struct members *members;      /* null: no cluster key */
 	struct peer_follower *follow; /* the same */
+	struct table_share *share;    /* its lists, for modules; null: no file */
 	struct admin admin_source;
 	struct purger purger;
 	struct teller *teller; /* of purges */
@@ -135,7 +137,12 @@ struct publisher_source service_holds_source(const struct service *s);
  * -ENOMEM. */
 int service_start_squid(struct service *s);
 
-/* Adds that cache, and what is for Squids, to a status, if there are any. */
+/* Makes the file of peers' lists for modules of proxies, if there is to be one.
+ * Returns 0 or a negative errno. */
+int service_start_share(struct service *s);
+
+/* Adds that cache, and what is for Squids and modules, to a status, if there
+ * are any. */
 void service_sidecar_status(const struct service *s, struct node_status *out);
 
 /* Remembers what came of asking a peer; and explains what counts for a target,

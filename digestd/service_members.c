@@ -124,6 +124,8 @@ struct peer_follower_settings service_following(struct service *s,
 	settings.on_lie = service_on_lie;
 	settings.on_met = service_on_met;
 	settings.troubles = s->troubles;
+	if (s->share)
+		settings.watcher = table_share_watcher(s->share);
 	part_settings_introduction(c, worker_peer_port(s->workers[0]),
 				   settings.introduction);
 	return settings;

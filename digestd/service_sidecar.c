@@ -8,6 +8,7 @@
 #include "digestd/part_settings.h"
 #include "digestd/service_inside.h"
 #include "digestd/peers/squid_digest.h"
+#include "digestd/peers/table_share.h"
 #include "digestd/sidecar/sidecar.h"
 
 int service_start_sidecar(struct service *s)
@@ -37,11 +38,24 @@ int service_start_squid(struct service *s)
 				&s->squid);
 }
 
+int service_start_share(struct service *s)
+{
+	const struct table_share_settings settings =
+		part_settings_of_share(s->config);
+
+	if (!settings.path)
+		return 0;
+	return table_share_new(s->loop, &settings, &s->share);
+}
+
 void service_sidecar_status(const struct service *s, struct node_status *out)
 {
 	out->has_squid = s->squid;
 	if (s->squid)
 		squid_digest_stats(s->squid, &out->squid);
+	out->has_share = s->share;
+	if (s->share)
+		table_share_stats(s->share, &out->share);
 	out->has_sidecar = s->sidecar;
 	if (!s->sidecar)
 		return;

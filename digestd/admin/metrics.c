@@ -163,6 +163,16 @@ static void metrics_of_sidecar(const struct metrics *m)
 		metrics_of_nginx(m);
 }
 
+static void metrics_of_share(const struct metrics *m)
+{
+	const struct node_status *s = m->s;
+
+	SHARE_METRICS(M)
+#define X(name, help) metrics_counter(m, "share_" #name, s->share.name, help);
+	TABLE_SHARE_COUNTERS(X)
+#undef X
+}
+
 static void metrics_of_digest(const struct metrics *m)
 {
 	const struct node_status *s = m->s;
@@ -612,6 +622,8 @@ static void metrics_write(const struct metrics *m)
 		metrics_of_squid(m);
 	if (s->has_sidecar || m->list)
 		metrics_of_sidecar(m);
+	if (s->has_share || m->list)
+		metrics_of_share(m);
 	if (s->publishes || m->list)
 		metrics_of_digest(m);
 	if (metrics_peer_count(m) || m->list) {

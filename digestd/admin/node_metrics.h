@@ -165,6 +165,15 @@
 	  s->sidecar.nginx.last_drift, \
 	  "what the last regular reading of the folder had to mend")
 
+/* Of the table for modules of proxies; beside TABLE_SHARE_COUNTERS. */
+#define SHARE_METRICS(M) \
+	M(gauge, "share_entries", "entries", s->share.entries, \
+	  "objects of peers in the table for modules of proxies") \
+	M(gauge, "share_bytes", "bytes", s->share.bytes, \
+	  "size of the table for modules of proxies") \
+	M(gauge, "share_peers", "peers", s->share.peers, \
+	  "peers that modules of proxies may ask")
+
 /* Of what the node holds; beside DIGEST_API_COUNTERS. */
 #define DIGEST_METRICS(M) \
 	M(gauge, "digest_generation", "generation", s->publisher.generation, \

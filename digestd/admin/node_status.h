@@ -23,6 +23,7 @@
 #include "digestd/peers/publisher.h"
 #include "digestd/peers/sharing.h"
 #include "digestd/peers/squid_digest.h"
+#include "digestd/peers/table_share.h"
 #include "digestd/peers/teller.h"
 #include "digestd/proxy/origin_group.h"
 #include "digestd/proxy/worker.h"
@@ -74,6 +75,8 @@ struct node_status {
 	struct squid_digest_stats squid;
 	bool has_sidecar;   /* a cache beside it: the next one counts */
 	struct sidecar_stats sidecar;
+	bool has_share;     /* a table for modules: the next one counts */
+	struct table_share_stats share;
 	bool publishes;     /* there is a peer listener: the next two count */
 	struct publisher_stats publisher;
 	struct digest_api_counters digests;

@@ -238,6 +238,17 @@ static json_t *status_json_sidecar(const struct node_status *s)
 	return o;
 }
 
+static json_t *status_json_share(const struct node_status *s)
+{
+	json_t *o = json_object();
+
+	SHARE_METRICS(M)
+#define X(name, help) status_json_put(o, #name, s->share.name);
+	TABLE_SHARE_COUNTERS(X)
+#undef X
+	return o;
+}
+
 static json_t *status_json_digest(const struct node_status *s)
 {
 	json_t *o = json_object();
@@ -539,6 +550,8 @@ json_t *node_status_object(const struct node_status *s)
 	json_object_set_new(o, "sidecar", s->has_sidecar ?
 						  status_json_sidecar(s) :
 						  json_null());
+	json_object_set_new(o, "share", s->has_share ? status_json_share(s) :
+						       json_null());
 	json_object_set_new(o, "members", s->has_members
 						  ? status_json_members(s)
 						  : json_null());

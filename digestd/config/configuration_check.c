@@ -249,6 +249,9 @@ static void configuration_check_paths(const struct config *c,
 	if (c->sidecar_feed)
 		configuration_check_around(check, "sidecar_feed",
 					   c->sidecar_feed);
+	if (c->share_table)
+		configuration_check_around(check, "share_table",
+					   c->share_table);
 }
 
 void config_check_whole(struct config *c, const struct config_check *check)

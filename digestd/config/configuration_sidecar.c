@@ -28,6 +28,13 @@ static void configuration_sidecar_check_needs(const struct config *c,
 		configuration_sidecar_refuse(check, "sidecar_feed", why);
 	if (!c->sidecar && c->nginx_cache)
 		configuration_sidecar_refuse(check, "nginx_cache", why);
+	if (c->share_table && !c->nkeys)
+		configuration_sidecar_refuse(check, "share_table",
+					     "needs cluster_key, without which "
+					     "no peer is followed");
+	if (c->share_table_group && !c->share_table)
+		configuration_sidecar_refuse(check, "share_table_group",
+					     "needs share_table");
 	if (c->sidecar_feed && c->nginx_cache)
 		configuration_sidecar_refuse(check, "sidecar_feed",
 					     "does not go with nginx_cache");

@@ -32,6 +32,7 @@ struct peer_table_number {
 struct peer_table {
 	atomic_uint users;
 	struct scd_table *table;
+	struct peer_table_watcher watcher;
 	unsigned npeers;
 	uint64_t entries;    /* the decoder's: of all lists */
 	atomic_size_t lists; /* bytes of them */
@@ -74,6 +75,12 @@ int peer_table_new(struct peer_table **out, unsigned npeers)
 	return SCD_OK;
 }
 
+void peer_table_watch(struct peer_table *t,
+		      const struct peer_table_watcher *watcher)
+{
+	t->watcher = *watcher;
+}
+
 struct peer_table *peer_table_ref(struct peer_table *t)
 {
 	unsigned users = atomic_fetch_add_explicit(&t->users, 1,
@@ -105,6 +112,7 @@ void peer_table_unref(struct peer_table *t)
 		return;
 	peer_table_sweep_uses(t);
 	assert(!t->first);
+	t->watcher.set = NULL;
 	for (unsigned i = 0; i < t->npeers; i++)
 		peer_table_remove(&(struct peer_slot){ t, i });
 	scd_table_free(&t->table);
@@ -247,6 +255,8 @@ int peer_table_set(const struct peer_slot *slot, struct scd_list *list)
 	if (old)
 		peer_table_uncount(t, old);
 	error = scd_table_set(t->table, slot->number, list);
+	if (!error && t->watcher.set)
+		t->watcher.set(t->watcher.arg, slot->number, old, list);
 	if (peer_table_list(slot) != old)
 		scd_list_free(&old);
 	if (error)
@@ -269,6 +279,8 @@ int peer_table_change(const struct peer_slot *slot,
 	peer_table_reclaim(t);
 	peer_table_uncount(t, list);
 	error = scd_table_change(t->table, slot->number, change, generation);
+	if (!error && t->watcher.set)
+		t->watcher.changed(t->watcher.arg, slot->number, list, change);
 	peer_table_count(t, list);
 	peer_table_note(t);
 	return error;
@@ -284,6 +296,8 @@ void peer_table_remove(const struct peer_slot *slot)
 	peer_table_reclaim(t);
 	peer_table_uncount(t, list);
 	scd_table_remove(t->table, slot->number);
+	if (t->watcher.set)
+		t->watcher.removed(t->watcher.arg, slot->number, list);
 	scd_list_free(&list);
 	peer_table_note(t);
 }

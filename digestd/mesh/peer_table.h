@@ -32,11 +32,31 @@ struct peer_slot {
 	unsigned number;
 };
 
+/*
+ * Who hears of lists, after the table has changed, in the thread that changes
+ * it: of a list that was set (old: the one before it, which goes; or null), of
+ * a change that was applied to one, and of one that goes. set null: nobody.
+ */
+struct peer_table_watcher {
+	void *arg;
+	void (*set)(void *arg, unsigned number, const struct scd_list *old,
+		    const struct scd_list *list);
+	void (*changed)(void *arg, unsigned number, const struct scd_list *list,
+			const struct scd_list_change *change);
+	void (*removed)(void *arg, unsigned number,
+			const struct scd_list *list);
+};
+
 /* The loop's */
 
 /* Makes an empty table with one user, for npeers (> 0) peers or some more.
  * SCD_ENOMEM. */
 int peer_table_new(struct peer_table **out, unsigned npeers);
+
+/* Has it watched from now on, before there are lists. A table that is freed
+ * tells nothing of that. */
+void peer_table_watch(struct peer_table *t,
+		      const struct peer_table_watcher *watcher);
 
 /* Takes or drops a reference, from any thread; dropping the last one frees it.
  * Null is accepted by the second. */

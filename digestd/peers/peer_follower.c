@@ -613,6 +613,8 @@ int peer_follower_new(struct loop *loop, struct fetcher *fetcher,
 	if (!err && settings->subject == DIGEST_OF_HELD &&
 	    peer_table_new(&f->table, n ? (unsigned)n : 1))
 		err = -ENOMEM;
+	if (!err && f->table)
+		peer_table_watch(f->table, &settings->watcher);
 	if (!err)
 		err = peer_follower_set_peers(f, places, n);
 	if (err) {

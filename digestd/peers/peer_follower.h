@@ -75,6 +75,8 @@ struct peer_follower_settings {
 	/* A peer is put into quarantine for what it has sent. */
 	void (*on_lie)(void *arg, const char *name, uint64_t instance);
 	struct troubles *troubles; /* borrowed; null: not told */
+	/* Who hears of lists of peers; set null: nobody. */
+	struct peer_table_watcher watcher;
 	bool leases; /* whether this node asks for leases; see DIGEST_NODE */
 	/* How it introduces itself where it has no digest yet; empty: it does
 	 * not. See PROTOCOL.md. */

@@ -84,6 +84,11 @@ static const struct row faults[] = {
 	  AT ":4: nginx_cache: needs sidecar: the URL of that cache\n" },
 	{ "a feed for no cache", BASE "sidecar_feed = \"/c\"\n",
 	  AT ":4: sidecar_feed: needs sidecar: the URL of that cache\n" },
+	{ "a table of no peers", BASE "share_table = \"/run/t\"\n",
+	  AT ":4: share_table: needs cluster_key, without which no peer is "
+	  "followed\n" },
+	{ "a group of no table", BASE "share_table_group = \"g\"\n",
+	  AT ":4: share_table_group: needs share_table\n" },
 	{ "two that say what is held",
 	  BASE "sidecar = \"http://c\"\nsidecar_feed = \"/a\"\n"
 	  "nginx_cache = \"/c\"\n",
