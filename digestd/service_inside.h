@@ -84,7 +84,7 @@ struct service {
 	unsigned copies_to;	      /* the worker of the next one */
 	struct members *members;      /* null: no cluster key */
 	struct peer_follower *follow; /* the same */
-	struct table_share *share;    /* its lists, for modules; null: no file */
+	struct table_share *share; /* its lists, for modules; null: none */
 	struct admin admin_source;
 	struct purger purger;
 	struct teller *teller; /* of purges */

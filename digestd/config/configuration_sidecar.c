@@ -28,7 +28,7 @@ static void configuration_sidecar_check_needs(const struct config *c,
 		configuration_sidecar_refuse(check, "sidecar_feed", why);
 	if (!c->sidecar && c->nginx_cache)
 		configuration_sidecar_refuse(check, "nginx_cache", why);
-	if (c->share_table && !c->nkeys)
+	if (c->share_table && !c->cluster_key && !c->cluster_key_file)
 		configuration_sidecar_refuse(check, "share_table",
 					     "needs cluster_key, without which "
 					     "no peer is followed");

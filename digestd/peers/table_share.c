@@ -43,10 +43,10 @@ struct table_share {
 	/* the decoder's */
 	const struct scd_list *lists[SCD_TABLE_MAX_PEERS];
 	bool refuses[SCD_TABLE_MAX_PEERS]; /* a list that is not in the file */
-	unsigned widths[SCD_LIST_MAX_WIDTH + 1]; /* lists of a width */
+	unsigned widths[SCD_LIST_MAX_WIDTH + 1];
 	uint64_t nlines;
 	uint64_t nentries;
-	atomic_int_fast64_t failed_ms; /* when another file could not be made, last */
+	atomic_int_fast64_t failed_ms; /* when a file could not be made, last */
 	atomic_bool broken; /* the file is not what lists are */
 	/* of a number, for the loop */
 	atomic_bool hidden[SCD_TABLE_MAX_PEERS];
@@ -481,7 +481,8 @@ static int table_share_open(struct table_share *t)
 	}
 	err = table_share_make(t, SCD__SHARED_TABLE_MIN_LINES, &file);
 	if (!err)
-		scd__shared_table_beat(file.memory, (uint64_t)table_share_now_ms());
+		scd__shared_table_beat(file.memory,
+				       (uint64_t)table_share_now_ms());
 	if (!err)
 		err = table_share_replace(t, &file,
 					  SCD__SHARED_TABLE_MIN_LINES);

@@ -37,6 +37,9 @@ BY_DEBHELPER = {
 }
 
 
+MODULES = ("usr/lib/nginx/modules/", "usr/lib/*/varnish/vmods/")
+
+
 def text_of(*path):
     with open(os.path.join(SOURCE, *path), encoding="utf-8") as f:
         return f.read()
@@ -89,7 +92,8 @@ def control_says_what_is_needed():
         assert source[field], field
     assert email.utils.parseaddr(source["Maintainer"])[1]
     assert set(packages) == {"digestd", "digestctl", "cachesim", "libscd0",
-                             "libscd-dev"}
+                             "libscd-dev", "libnginx-mod-http-scd",
+                             "libvmod-scd"}
     for name, p in packages.items():
         synopsis, *rest = p["Description"].splitlines()
         assert 10 < len(synopsis) <= 80 and rest, name
@@ -103,6 +107,8 @@ def control_says_what_is_needed():
     # debhelper has the tools that make a configure
     wanted = set(build) - {"build-essential", "autoconf", "automake",
                            "libtool", "python3"}
+    # a build without them leaves the modules out; the packages have them
+    wanted |= {"nginx-dev", "libvarnishapi-dev"}
     assert needs - {"dh-sequence-installsysusers"} == wanted, needs ^ wanted
 
 
@@ -182,8 +188,11 @@ def everything_is_in_one_package():
         whose = [(pattern, p) for pattern, p in rows if is_of(path, pattern)]
         assert len(whose) == 1, (path, whose)
         unused.discard(whose[0][0])
-    # a build need not have the static library; this is of the packages alone
-    assert unused <= {"usr/lib/*/libscd.a", "debian/etc/digestd.conf"}, unused
+    # a build need not have the static library, nor the modules; these are of
+    # the packages alone
+    unused -= {p for p in unused if p.startswith(MODULES)}
+    assert unused <= {"usr/lib/*/libscd.a", "debian/etc/digestd.conf",
+                      "debian/etc/mod-http-scd.conf"}, unused
 
 
 def folder_is_distributed():
