@@ -26,20 +26,26 @@ def node_options():
 class Nginx:
     """The example, with this machine's paths and ports."""
 
+    example, first_word = EXAMPLE, "worker_processes"
+
     def __init__(self, folder, data, origin_port, size="100g"):
         self.folder, self.process = str(folder), None
-        self.port, self.inner, none = (scd.free_port() for _ in range(3))
+        self.port, self.inner = scd.free_port(), scd.free_port()
         self.cache = os.path.join(self.folder, "cache")
         os.makedirs(self.cache, exist_ok=True)
-        with open(EXAMPLE, encoding="ascii") as f:
+        self.write(size, (
+            ("server 127.0.0.1:8081 ", f"server 127.0.0.1:{data} "),
+            ("server 198.51.100.10:80 ", f"server 127.0.0.1:{origin_port} "),
+            ("listen 127.0.0.1:8084;", f"listen 127.0.0.1:{self.inner};")))
+
+    def write(self, size, changes):
+        none = scd.free_port()
+        with open(self.example, encoding="ascii") as f:
             text = f.read()
-        text = text[text.index("worker_processes"):]
+        text = text[text.index(self.first_word):]
         for old, new in (
+                *changes,
                 ("listen 80;", f"listen 127.0.0.1:{self.port};"),
-                ("server 127.0.0.1:8081 ", f"server 127.0.0.1:{data} "),
-                ("server 198.51.100.10:80 ",
-                 f"server 127.0.0.1:{origin_port} "),
-                ("listen 127.0.0.1:8084;", f"listen 127.0.0.1:{self.inner};"),
                 ("http://127.0.0.1:8085;", f"http://127.0.0.1:{none};"),
                 ("listen 127.0.0.1:8085;", f"listen 127.0.0.1:{none};"),
                 ("/var/cache/nginx/site", self.cache),

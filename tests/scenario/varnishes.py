@@ -30,29 +30,24 @@ def command(name):
 class Varnish:
     """The example, with this machine's paths and ports."""
 
+    example = "varnish-sidecar.vcl"
+
     def __init__(self, folder, data, admin, origin_port, size="16m", more=()):
         self.folder, self.process, self.follower = str(folder), None, None
         self.port, self.inner = scd.free_port(), scd.free_port()
         self.work = os.path.join(self.folder, "work")
         self.feed = os.path.join(self.folder, "feed")
-        self.more = list(more)
-        with open(os.path.join(EXAMPLES, "varnish-sidecar.vcl"),
-                  encoding="ascii") as f:
-            text = f.read()
-        for old, new in (
-                ('.port = "8081";', f'.port = "{data}";'),
-                ('.port = "8083";', f'.port = "{admin}";'),
-                ('.host = "198.51.100.10";\n\t.port = "80";',
-                 f'.host = "127.0.0.1";\n\t.port = "{origin_port}";'),
-                # what the test of bans says it bans by
-                ("sub vcl_miss {", 'sub vcl_backend_response {\n'
-                 '\tset beresp.http.X-Url = bereq.url;\n}\n\n'
-                 "sub vcl_miss {")):
-            assert text.count(old) == 1, old
-            text = text.replace(old, new)
+        self.more, self.origin_port = list(more), origin_port
         self.path = os.path.join(self.folder, "varnish.vcl")
-        with open(self.path, "w", encoding="ascii") as f:
-            f.write(text)
+        self.write((
+            ('.port = "8081";', f'.port = "{data}";'),
+            ('.port = "8083";', f'.port = "{admin}";'),
+            ('.host = "198.51.100.10";\n\t.port = "80";',
+             f'.host = "127.0.0.1";\n\t.port = "{origin_port}";'),
+            # what the test of bans says it bans by
+            ("sub vcl_miss {", 'sub vcl_backend_response {\n'
+             '\tset beresp.http.X-Url = bereq.url;\n}\n\n'
+             "sub vcl_miss {")))
         there = {"-f": self.path, "-a": None, "-s": f"malloc,{size}"}
         self.words = ["-a", f"127.0.0.1:{self.port}",
                       "-a", f"digestd=127.0.0.1:{self.inner}"]
@@ -60,6 +55,17 @@ class Varnish:
         for option, value in zip(given[::2], given[1::2]):
             if option != "-a":
                 self.words += [option, there.get(option, value)]
+
+    def write(self, changes):
+        """Each change is of what stands there so many times, or once."""
+        with open(os.path.join(EXAMPLES, self.example),
+                  encoding="ascii") as f:
+            text = f.read()
+        for old, new, *times in changes:
+            assert text.count(old) == (times or [1])[0], old
+            text = text.replace(old, new)
+        with open(self.path, "w", encoding="ascii") as f:
+            f.write(text)
 
     def launch(self):
         self.process = scd.Process(
