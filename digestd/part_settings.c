@@ -497,6 +497,7 @@ struct publish_policy part_settings_of_publishing(const struct config *c)
 		.share = c->publish_share,
 		.min_ms = c->publish_min_ms,
 		.max_ms = c->publish_max_ms,
+		.readers = (unsigned)c->npeers,
 	};
 }
 

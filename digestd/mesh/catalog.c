@@ -200,19 +200,37 @@ static bool catalog_is_too_full(const struct catalog *c)
 	       catalog_fp_of(c->filter) > CATALOG_MAX_FP;
 }
 
+double publish_policy_changes(const struct publish_policy *policy,
+			      uint64_t nkeys)
+{
+	const double share = policy->share * (double)nkeys;
+	const double worth = policy->readers /
+			     (double)PUBLISH_READERS_A_CHANGE;
+
+	return share > worth ? share : worth;
+}
+
+int64_t publish_policy_latest_ms(const struct publish_policy *policy)
+{
+	if (policy->readers <= PUBLISH_FEW_READERS)
+		return policy->max_ms;
+	return policy->max_ms * policy->readers / PUBLISH_FEW_READERS;
+}
+
 int64_t catalog_due_ms(const struct catalog *c,
 		       const struct publish_policy *policy)
 {
+	const int64_t latest_ms = publish_policy_latest_ms(policy);
 	const bool many = (double)c->changed >=
-			  policy->share * (double)c->nkeys;
+			  publish_policy_changes(policy, c->nkeys);
 
 	if (!c->generation)
 		return INT64_MIN;
 	if ((!c->changed && !c->resized) || catalog_is_too_full(c))
 		return INT64_MAX;
-	if (c->resized || many || policy->max_ms < policy->min_ms)
+	if (c->resized || many || latest_ms < policy->min_ms)
 		return c->published_ms + policy->min_ms;
-	return c->published_ms + policy->max_ms;
+	return c->published_ms + latest_ms;
 }
 
 bool catalog_due(const struct catalog *c, const struct publish_policy *policy,

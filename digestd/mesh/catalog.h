@@ -48,12 +48,33 @@ struct catalog;
  */
 enum { CATALOG_SLICE_BYTES = 1 << 17 };
 
+/*
+ * A generation costs each reader, and this node for it, some 200 us together,
+ * however small it is. So one with few changes waits until there are more: a
+ * change may cost the cluster a millisecond. For nodes that follow each other,
+ * that bounds what digests cost all of them by what changes, not by the square
+ * of their number.
+ */
+enum {
+	PUBLISH_READERS_A_CHANGE = 4,
+	PUBLISH_FEW_READERS = 6, /* with more, max_ms grows as they do */
+};
+
 /* When a new generation is due. */
 struct publish_policy {
 	double share;   /* of the keys that changed since the last, 0..1 */
 	int64_t min_ms; /* not sooner after the last */
 	int64_t max_ms; /* not later, if anything changed */
+	unsigned readers; /* of each generation; 0: unknown, few */
 };
+
+/* From how many changes on one is due as soon as it may be, with so many keys;
+ * any change is enough where this is below 1. */
+double publish_policy_changes(const struct publish_policy *policy,
+			      uint64_t nkeys);
+
+/* How long after the last one it is due, if anything changed [ms]. */
+int64_t publish_policy_latest_ms(const struct publish_policy *policy);
 
 /* A generation, as it was at one moment. */
 struct catalog_snapshot {

@@ -74,7 +74,7 @@ static int64_t publication_sooner_ms(int64_t a, int64_t b)
 static uint64_t publication_changes_left(const struct publish_policy *policy,
 					 const struct catalog_stats *now)
 {
-	double wanted = policy->share * (double)now->nkeys;
+	double wanted = publish_policy_changes(policy, now->nkeys);
 	double left = (wanted - (double)now->changed) / (1 + policy->share);
 
 	if (!now->changed)

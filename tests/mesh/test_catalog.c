@@ -90,6 +90,45 @@ static void test_due(void **state)
 	}
 }
 
+/* The more readers there are, the more is to be said at once. */
+static void test_due_with_readers(void **state)
+{
+	static const struct {
+		const char *label;
+		unsigned readers;
+		uint64_t added;
+		int64_t sooner_ms; /* after the last one */
+	} rows[] = {
+		{ "few readers", 4, 1, 100 },
+		{ "a change for each four readers", 5, 1, 1000 },
+		{ "there are two of them", 5, 2, 100 },
+		{ "just as many as are few", 6, 1, 1000 },
+		{ "one more", 7, 1, 1166 },
+		{ "a mesh of 64, nearly enough", 63, 15, 10500 },
+		{ "a mesh of 64, enough", 63, 16, 100 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		const struct publish_policy policy = {
+			.share = .01, .min_ms = 100, .max_ms = 1000,
+			.readers = rows[i].readers,
+		};
+		struct catalog *c = catalog_with(10);
+
+		publish(c, 1000);
+		for (uint64_t n = 0; n < rows[i].added; n++) {
+			struct scd_key key = key_of(10 + n);
+
+			catalog_add(c, &key);
+		}
+		if (catalog_due_ms(c, &policy) != 1000 + rows[i].sooner_ms)
+			fail_msg("%s: %lld", rows[i].label,
+				 (long long)catalog_due_ms(c, &policy));
+		catalog_free(&c);
+	}
+}
+
 static void count_call(void *arg)
 {
 	++*(unsigned *)arg;
@@ -123,7 +162,7 @@ static void test_notify(void **state)
 
 static void test_first_is_due_at_once(void **state)
 {
-	static const struct publish_policy policy = { 1, 1000, 1000 };
+	static const struct publish_policy policy = { 1, 1000, 1000, 0 };
 	struct catalog *c = catalog_with(0);
 
 	(void)state;
@@ -309,7 +348,7 @@ static void test_rebuild_model(void **state)
 /* A new size is to be published soon, though no key has changed. */
 static void test_rebuild_is_due(void **state)
 {
-	static const struct publish_policy policy = { .01, 100, 10000 };
+	static const struct publish_policy policy = { .01, 100, 10000, 0 };
 	struct twin none = { .nbits = NBITS };
 	struct catalog *c = catalog_with(0);
 
@@ -329,7 +368,7 @@ static void test_rebuild_is_due(void **state)
  * one; and nothing waits when there is no other. */
 static void test_too_full_to_be_published(void **state)
 {
-	static const struct publish_policy policy = { .01, 100, 10000 };
+	static const struct publish_policy policy = { .01, 100, 10000, 0 };
 	static const struct {
 		const char *label;
 		uint64_t nkeys, next_nbits;
@@ -378,7 +417,7 @@ static void test_overload_shows(void **state)
 /* A snapshot that fails has not happened. */
 static void test_no_memory(void **state)
 {
-	static const struct publish_policy policy = { .01, 0, 1000 };
+	static const struct publish_policy policy = { .01, 0, 1000, 0 };
 	struct catalog *c = catalog_with(10);
 	struct catalog_snapshot snapshot;
 	struct catalog_stats before, after;
@@ -414,6 +453,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_due),
+		cmocka_unit_test(test_due_with_readers),
 		cmocka_unit_test(test_notify),
 		cmocka_unit_test(test_first_is_due_at_once),
 		cmocka_unit_test(test_model),

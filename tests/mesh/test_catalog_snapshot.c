@@ -257,7 +257,7 @@ static void test_planted_fault_is_found(void **state)
 /* Until the last slice the generation before is the last one. */
 static void test_happens_at_the_last_slice(void **state)
 {
-	static const struct publish_policy policy = { .01, 100, 10000 };
+	static const struct publish_policy policy = { .01, 100, 10000, 0 };
 	struct history h = { .random = 1 };
 	struct catalog *c = half_full(&h, 2 * SLICE_BITS);
 	struct scd_bloom copy = array_of(2 * SLICE_BITS);

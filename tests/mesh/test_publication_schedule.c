@@ -407,7 +407,7 @@ static void test_looks_are_few(void **state)
 		.policy = policy, .due_since_ms = -1, .crowded_since_ms = -1};
 
 	(void)state;
-	m.policy.publish = (struct publish_policy){.9, 100, 5000};
+	m.policy.publish = (struct publish_policy){.9, 100, 5000, 0};
 	m.policy.resizable = false;
 	assert_int_equal(catalog_new(&m.catalog, NBITS, NHASH), 0);
 	m.task = publication_schedule_init(&m.schedule, 0);
