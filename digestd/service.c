@@ -52,10 +52,6 @@
 #include "digestd/sidecar/sidecar.h"
 
 enum {
-	TICK_MS = 100,
-	TICK_SHORT_MS = 20, /* while memory is short */
-	FOLLOW_MS = 1000,
-	REFUSED_LOG_MS = 10000,
 	ADMIN_TIMEOUT_MS = 10000,
 	ADMIN_HEADER_BYTES = 8192,
 };
@@ -95,8 +91,7 @@ bool service_holds(struct service *s, const struct scd_key *key)
 
 /* Outcomes: from the workers to the follower */
 
-/* Tells the follower of the lookups since the last time. */
-static void service_report_lookups(struct service *s)
+void service_report_lookups(struct service *s)
 {
 	uint64_t sum = 0;
 
@@ -283,6 +278,8 @@ static int service_start_workers(struct service *s)
 {
 	struct worker_hooks hooks = {
 		.on_outcome = service_on_outcome,
+		.dozing = &s->dozing,
+		.on_stir = service_stir,
 		.arg = s,
 		.resources = &service_resources,
 		.resources_arg = s,
@@ -592,7 +589,7 @@ void service_free(struct service **out)
 		return;
 	if (s->loop) {
 		loop_unwatch(s->loop, &s->watch);
-		loop_timer_clear(s->loop, &s->tick);
+		service_end_ticks(s);
 		loop_timer_clear(s->loop, &s->drain_timer);
 	}
 	if (s->copier)
@@ -670,77 +667,6 @@ static void service_on_signal(void *arg, unsigned events)
 	}
 }
 
-static void service_limit_memory(struct service *s)
-{
-	struct node_status now;
-
-	service_status(s, &now);
-	memory_limit(part_settings_memory_limit(s->config, &now));
-}
-
-/* Says why requests are refused: nothing else can be seen from outside. */
-static void service_warn_of_memory(struct service *s, int64_t now_ms)
-{
-	struct worker_counters sum;
-	char detail[256];
-
-	service_count(s, &sum);
-	if (sum.memory_refused == s->refused ||
-	    (s->refused && now_ms < s->refused_ms + REFUSED_LOG_MS))
-		return;
-	snprintf(detail, sizeof(detail), "memory_limit: all of %llu bytes "
-		 "was in use; digests, tables and the program take %llu; "
-		 "requests refused since the last such line: %llu",
-		 (unsigned long long)memory_ledger.limit,
-		 (unsigned long long)ledger_used(&memory_ledger, LEDGER_other),
-		 (unsigned long long)(sum.memory_refused - s->refused));
-	troubles_of_part(s->troubles, TROUBLE_PART_memory, TROUBLE_memory,
-			 detail, now_ms);
-	s->refused = sum.memory_refused;
-	s->refused_ms = now_ms;
-}
-
-/* Admission goes by how many objects the cache has room for: those of the
- * disk, if there is one. */
-static void service_follow_objects(struct service *s, int64_t now_ms)
-{
-	struct store_stats held;
-	struct catalog_stats catalog;
-	struct disk_counters disk;
-
-	if (now_ms < s->followed_ms + FOLLOW_MS ||
-	    (s->keeper && admission_keeper_is_busy(s->keeper)))
-		return;
-	s->followed_ms = now_ms;
-	if (!cache_disk_stats(s->cache, &held, &disk))
-		cache_stats(s->cache, &held, &catalog);
-	admitter_follow(s->admitter, &held);
-	service_limit_memory(s);
-	service_warn_of_memory(s, now_ms);
-}
-
-/* What a crowd takes within one tick, no measure has seen: the less is left,
- * the sooner it is measured again. */
-static int64_t service_tick_ms(void)
-{
-	return ledger_left(&memory_ledger) < memory_reserve() ? TICK_SHORT_MS :
-								TICK_MS;
-}
-
-static void service_tick(void *arg)
-{
-	struct service *s = arg;
-	int64_t now_ms = loop_now_ms(s->loop);
-
-	service_report_lookups(s);
-	service_look_ready(s);
-	service_follow_objects(s, now_ms);
-	cache_collect(s->cache);
-	memory_measure(now_ms);
-	loop_timer_set(s->loop, &s->tick, now_ms + service_tick_ms(),
-		       service_tick, s);
-}
-
 int service_run(struct service *s)
 {
 	sigset_t set;
@@ -754,8 +680,7 @@ int service_run(struct service *s)
 			 service_on_signal, s);
 	if (err)
 		return err;
-	service_limit_memory(s);
-	service_tick(s);
+	service_start_ticks(s);
 	notify_ready();
 	service_say_it_serves(s);
 	err = loop_run(s->loop);

@@ -53,6 +53,19 @@ struct service_handover {
 	bool yields;  /* the successor serves */
 };
 
+/* Ticks, in service_tick.c. */
+
+enum service_dozing {
+	SERVICE_AWAKE,
+	SERVICE_DOZES, /* ticks are rare until a worker stirs it, */
+	SERVICE_STIRS, /* which one has done */
+};
+
+struct service_activity {
+	uint64_t requests; /* of clients */
+	uint64_t held;     /* of memory, for them [bytes] */
+};
+
 struct service {
 	struct config *config;
 	const char *config_path;
@@ -109,6 +122,9 @@ struct service {
 	int signals;
 	struct loop_watch watch;
 	struct loop_timer tick;
+	atomic_int dozing;     /* enum service_dozing */
+	struct loop_call stir; /* posted while it is SERVICE_STIRS */
+	struct service_activity activity; /* as of the last tick */
 	int64_t followed_ms; /* when admission and memory did last */
 	uint64_t refused;    /* requests without memory, as last logged */
 	int64_t refused_ms;  /* when */
@@ -120,6 +136,16 @@ void service_count(const struct service *s, struct worker_counters *sum);
 /* Opens the access log of a configuration, anew if it is open. Returns 0 or a
  * negative errno, and then the old one goes on. */
 int service_open_access_log(struct service *s, const struct config *c);
+
+/* Tells the follower of the lookups since the last time. */
+void service_report_lookups(struct service *s);
+
+/* Begins to tick, and ends that. */
+void service_start_ticks(struct service *s);
+void service_end_ticks(struct service *s);
+
+/* Ends dozing; of any thread. arg: the service. */
+void service_stir(void *arg);
 
 /* Has peers told whether leases are on, but for a sidecar. */
 void service_say_leases(struct service *s, const struct config *c);

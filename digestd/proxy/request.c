@@ -330,10 +330,18 @@ static void request_start(struct worker *w, struct exchange *x, bool from_peer)
 		request_enter(r);
 }
 
+static void request_stir_service(const struct worker_hooks *hooks)
+{
+	if (hooks->dozing &&
+	    atomic_load_explicit(hooks->dozing, memory_order_relaxed))
+		hooks->on_stir(hooks->arg);
+}
+
 static void request_on_data_request(void *arg, struct exchange *x)
 {
 	struct worker *w = arg;
 
+	request_stir_service(&w->hooks);
 	worker_add(&w->counters.requests, 1);
 	worker_add(&w->counters.http2_requests, exchange_request(x)->http2);
 	request_start(w, x, false);

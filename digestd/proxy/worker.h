@@ -11,6 +11,7 @@
 #ifndef DIGESTD_PROXY_WORKER_H
 #define DIGESTD_PROXY_WORKER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -162,6 +163,11 @@ struct worker_outcome {
 /* Called in the worker's thread; they must not block. */
 struct worker_hooks {
 	void (*on_outcome)(void *arg, const struct worker_outcome *outcome);
+
+	/* A client asks for something while *dozing is not 0; null: nobody
+	 * wants to know. */
+	void (*on_stir)(void *arg);
+	const atomic_int *dozing;
 	void *arg;
 
 	/*

@@ -1,0 +1,160 @@
+/*
+ * What the service does several times a second, beside what it is called for:
+ * it measures memory, frees what nobody holds any more, and tells others what
+ * the workers have counted.
+ *
+ * While nothing happens that is once a second: nodes that are asked for nothing
+ * take next to nothing of their machines. The first client that asks for
+ * something ends that (struct worker_hooks).
+ */
+#include "digestd/service.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "digestd/cache/admission_keeper.h"
+#include "digestd/cache/admitter.h"
+#include "digestd/cache/cache.h"
+#include "digestd/os/loop.h"
+#include "digestd/os/memory.h"
+#include "digestd/os/troubles.h"
+#include "digestd/part_settings.h"
+#include "digestd/proxy/worker.h"
+#include "digestd/service_inside.h"
+
+enum {
+	TICK_MS = 100,
+	TICK_SHORT_MS = 20,   /* while memory is short */
+	TICK_DOZING_MS = 1000,
+	FOLLOW_MS = 1000,
+	REFUSED_LOG_MS = 10000,
+};
+
+static void service_limit_memory(struct service *s)
+{
+	struct node_status now;
+
+	service_status(s, &now);
+	memory_limit(part_settings_memory_limit(s->config, &now));
+}
+
+/* Says why requests are refused: nothing else can be seen from outside. */
+static void service_warn_of_memory(struct service *s, int64_t now_ms)
+{
+	struct worker_counters sum;
+	char detail[256];
+
+	service_count(s, &sum);
+	if (sum.memory_refused == s->refused ||
+	    (s->refused && now_ms < s->refused_ms + REFUSED_LOG_MS))
+		return;
+	snprintf(detail, sizeof(detail), "memory_limit: all of %llu bytes "
+		 "was in use; digests, tables and the program take %llu; "
+		 "requests refused since the last such line: %llu",
+		 (unsigned long long)memory_ledger.limit,
+		 (unsigned long long)ledger_used(&memory_ledger, LEDGER_other),
+		 (unsigned long long)(sum.memory_refused - s->refused));
+	troubles_of_part(s->troubles, TROUBLE_PART_memory, TROUBLE_memory,
+			 detail, now_ms);
+	s->refused = sum.memory_refused;
+	s->refused_ms = now_ms;
+}
+
+/* Admission goes by how many objects the cache has room for: those of the
+ * disk, if there is one. */
+static void service_follow_objects(struct service *s, int64_t now_ms)
+{
+	struct store_stats held;
+	struct catalog_stats catalog;
+	struct disk_counters disk;
+
+	if (now_ms < s->followed_ms + FOLLOW_MS ||
+	    (s->keeper && admission_keeper_is_busy(s->keeper)))
+		return;
+	s->followed_ms = now_ms;
+	if (!cache_disk_stats(s->cache, &held, &disk))
+		cache_stats(s->cache, &held, &catalog);
+	admitter_follow(s->admitter, &held);
+	service_limit_memory(s);
+	service_warn_of_memory(s, now_ms);
+}
+
+/* Whether clients have asked for something since the last time, or memory is
+ * used for more or less than then. */
+static bool service_is_busy(struct service *s)
+{
+	struct service_activity now = {
+		.held = ledger_used(&memory_ledger, LEDGER_objects) +
+			ledger_used(&memory_ledger, LEDGER_connections) +
+			ledger_used(&memory_ledger, LEDGER_requests),
+	};
+	struct worker_counters sum;
+	bool busy;
+
+	service_count(s, &sum);
+	now.requests = sum.requests;
+	busy = now.requests != s->activity.requests ||
+	       now.held != s->activity.held;
+	s->activity = now;
+	return busy;
+}
+
+/* What a crowd takes within one tick, no measure has seen: the less is left,
+ * the sooner it is measured again. */
+static int64_t service_tick_ms(struct service *s)
+{
+	int awake = SERVICE_AWAKE;
+	bool busy = service_is_busy(s);
+
+	if (ledger_left(&memory_ledger) < memory_reserve())
+		return TICK_SHORT_MS;
+	if (busy || !s->ready)
+		return TICK_MS;
+	(void)atomic_compare_exchange_strong(&s->dozing, &awake,
+					     SERVICE_DOZES);
+	return TICK_DOZING_MS;
+}
+
+static void service_tick(void *arg)
+{
+	struct service *s = arg;
+	int64_t now_ms = loop_now_ms(s->loop);
+
+	service_report_lookups(s);
+	service_look_ready(s);
+	service_follow_objects(s, now_ms);
+	cache_collect(s->cache);
+	memory_measure(now_ms);
+	loop_timer_set(s->loop, &s->tick, now_ms + service_tick_ms(s),
+		       service_tick, s);
+}
+
+static void service_on_stir(void *arg)
+{
+	struct service *s = arg;
+
+	atomic_store(&s->dozing, SERVICE_AWAKE);
+	service_tick(s);
+}
+
+/* In a worker's thread. */
+void service_stir(void *arg)
+{
+	struct service *s = arg;
+	int dozes = SERVICE_DOZES;
+
+	if (atomic_compare_exchange_strong(&s->dozing, &dozes, SERVICE_STIRS))
+		loop_post(s->loop, &s->stir);
+}
+
+void service_start_ticks(struct service *s)
+{
+	s->stir = (struct loop_call){ .run = service_on_stir, .arg = s };
+	service_limit_memory(s);
+	service_tick(s);
+}
+
+void service_end_ticks(struct service *s)
+{
+	loop_timer_clear(s->loop, &s->tick);
+}
