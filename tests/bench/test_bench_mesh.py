@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+"""`make bench-mesh` builds and runs, for few nodes: nodes that nobody asks for
+anything hardly wake up, and what comes is published and taken. TAP.
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+SOURCE = os.path.abspath(os.environ.get("top_srcdir", "."))
+BUILD = os.path.abspath(os.environ.get("top_builddir", "."))
+MAKE = os.environ.get("MAKE", "make")
+NODES = 3
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(SOURCE, "tests", "tool"))
+
+from taprun import run  # noqa: E402
+
+
+def measures_both_phases():
+    # Not the job server of the make that runs this.
+    env = {**os.environ, "MAKEFLAGS": "", "MFLAGS": "", "MAKELEVEL": ""}
+    few = f"--json --nodes {NODES} --seconds 1.5 --rate 10 --lags 1"
+    r = subprocess.run([MAKE, "-s", "bench-mesh", f"ARGS={few}"], cwd=BUILD,
+                       check=False, stdout=subprocess.PIPE,
+                       stderr=subprocess.STDOUT, text=True, env=env)
+    assert not r.returncode, r.stdout
+    idle, news = (json.loads(line) for line in r.stdout.splitlines()
+                  if line.startswith("{"))
+    assert idle["generations"] == idle["taken"] == 0, idle
+    # once a second, and some that come with the machine's own work
+    assert 0 < idle["wake_ups"] < 5, idle
+    assert news["generations"] > 0 and news["kb"] > 0, news
+    # two others take each, unless two come at once
+    assert 0 < news["taken"] <= (NODES - 1) * (news["generations"] + 3), news
+    assert news["cores"] > 0 and news["lag_ms"] > 0, news
+
+
+if __name__ == "__main__":
+    run((measures_both_phases,))
