@@ -117,7 +117,8 @@ struct node_fill {
 
 	bool client;     /* is there still */
 	bool taken_over; /* an origin goes on for a peer; happens once */
-	bool peer_cut;	 /* NODE_CUT: what comes is a peer's */
+	bool peer_cut;	 /* NODE_CUT: what comes is a peer's, */
+	bool cut_hit;	 /* and a slice of it is whole: it counts as a hit */
 	uint64_t credit; /* what the source may send [bytes] */
 	uint64_t received; /* of the body [bytes] */
 	int64_t received_ms, asked_ms;

@@ -28,10 +28,20 @@ struct node_fill_step node_fill_cut(struct node_fill *f,
 	if (f->client)
 		actions |= NODE_REPLY_STORED | (peer ? 0 : NODE_COUNT_MISS);
 	if (peer)
-		actions |= NODE_RECORD_HIT | node_fill_watch(f, in->now_ms);
+		actions |= node_fill_watch(f, in->now_ms);
 	f->state = NODE_CUT;
 	f->peer_cut = peer;
+	f->cut_hit = false;
 	return node_fill_do(actions);
+}
+
+/* A peer's first: its header alone was no hit. */
+static uint32_t node_fill_count_slice(struct node_fill *f)
+{
+	bool first = f->peer_cut && !f->cut_hit;
+
+	f->cut_hit = true;
+	return NODE_STORE_SLICE | (first ? NODE_RECORD_HIT : 0);
 }
 
 struct node_fill_step node_fill_on_cut(struct node_fill *f,
@@ -41,7 +51,8 @@ struct node_fill_step node_fill_on_cut(struct node_fill *f,
 		return node_fill_end(f, NODE_STOP | NODE_LAND);
 	f->received += in->len;
 	f->received_ms = in->now_ms;
-	return node_fill_do(NODE_TAKE | (in->completes ? NODE_STORE_SLICE : 0));
+	return node_fill_do(NODE_TAKE |
+			    (in->completes ? node_fill_count_slice(f) : 0));
 }
 
 /* The response has ended, or enough of it has come. */

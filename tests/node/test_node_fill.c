@@ -292,6 +292,28 @@ static void every_pair(void **arg)
 	}
 }
 
+/* Of a peer whose answer is cut, the first slice that is whole is a hit, and
+ * nothing else: one that breaks off before has failed. */
+static void a_header_of_slices_is_no_hit(void **arg)
+{
+	struct node_fill f = { .state = NODE_ASK_PEER, .client = true };
+	struct node_fill_input in = { .event = NODE_HEAD,
+				      .head = NODE_HEAD_SLICES };
+	uint32_t does;
+
+	(void)arg;
+	assert_false(node_fill_step(&f, &in).actions & NODE_RECORD_HIT);
+	assert_int_equal(f.state, NODE_CUT);
+	in = (struct node_fill_input){ .event = NODE_MORE,
+				       .room = true, .len = 100 };
+	assert_false(node_fill_step(&f, &in).actions & NODE_RECORD_HIT);
+	in.completes = true;
+	does = node_fill_step(&f, &in).actions;
+	assert_true(does & NODE_RECORD_HIT && does & NODE_STORE_SLICE);
+	does = node_fill_step(&f, &in).actions;
+	assert_true(!(does & NODE_RECORD_HIT) && does & NODE_STORE_SLICE);
+}
+
 /* Whether a step ends the process. */
 static bool is_asserted(enum node_fill_state state, enum node_event event)
 {
@@ -635,6 +657,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_pair),
+		cmocka_unit_test(a_header_of_slices_is_no_hit),
 		cmocka_unit_test(impossible_pairs),
 		cmocka_unit_test(a_peer_confirms),
 		cmocka_unit_test(a_takeover),
