@@ -210,7 +210,8 @@ double publish_policy_changes(const struct publish_policy *policy,
 	return share > worth ? share : worth;
 }
 
-int64_t publish_policy_latest_ms(const struct publish_policy *policy)
+/* How long after the last one it is due, if anything changed. */
+static int64_t catalog_latest_ms(const struct publish_policy *policy)
 {
 	if (policy->readers <= PUBLISH_FEW_READERS)
 		return policy->max_ms;
@@ -220,7 +221,7 @@ int64_t publish_policy_latest_ms(const struct publish_policy *policy)
 int64_t catalog_due_ms(const struct catalog *c,
 		       const struct publish_policy *policy)
 {
-	const int64_t latest_ms = publish_policy_latest_ms(policy);
+	const int64_t latest_ms = catalog_latest_ms(policy);
 	const bool many = (double)c->changed >=
 			  publish_policy_changes(policy, c->nkeys);
 

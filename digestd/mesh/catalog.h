@@ -73,9 +73,6 @@ struct publish_policy {
 double publish_policy_changes(const struct publish_policy *policy,
 			      uint64_t nkeys);
 
-/* How long after the last one it is due, if anything changed [ms]. */
-int64_t publish_policy_latest_ms(const struct publish_policy *policy);
-
 /* A generation, as it was at one moment. */
 struct catalog_snapshot {
 	struct scd_bloom bloom; /* the taker's, to be freed; no bits: only the
