@@ -97,12 +97,24 @@ void background_free(struct background **out, void (*drop)(void *arg))
 	*out = NULL;
 }
 
-void background_start(struct background *b, struct background_job *job)
+static void background_take(struct background_job *job)
 {
 	assert(job->run && job->done);
-	assert(!b->stopping);
 	job->call = (struct loop_call){ .run = job->done, .arg = job->arg };
 	job->next = NULL;
+}
+
+void background_run_here(struct background *b, struct background_job *job)
+{
+	background_take(job);
+	job->run(job->arg);
+	loop_post(b->loop, &job->call);
+}
+
+void background_start(struct background *b, struct background_job *job)
+{
+	assert(!b->stopping);
+	background_take(job);
 	pthread_mutex_lock(&b->lock);
 	*b->last = job;
 	b->last = &job->next;

@@ -37,4 +37,8 @@ void background_free(struct background **b, void (*drop)(void *arg));
 /* Puts a job behind those that wait. */
 void background_start(struct background *b, struct background_job *job);
 
+/* Runs a job at once, in the loop's thread, and hands it back as others. For
+ * one that is short, while none waits or runs. */
+void background_run_here(struct background *b, struct background_job *job);
+
 #endif

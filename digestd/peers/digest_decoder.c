@@ -15,6 +15,11 @@
 #include "digestd/os/background.h"
 #include "digestd/peers/peer_kind.h"
 
+enum {
+	SHORT_BYTES = 4096,
+	SHORT_KEYS = 65536,
+};
+
 struct digest_job {
 	struct background_job work;
 	struct digest_body body;
@@ -70,7 +75,7 @@ static void digest_job_end(void *arg)
 	digest_job_free(job);
 }
 
-/* Runs in the thread. */
+/* Runs in the thread; or in the loop, while there is no other job. */
 static void digest_job_run(void *arg)
 {
 	struct digest_job *job = arg;
@@ -124,6 +129,15 @@ static void digest_decoder_link(struct digest_decoder *d,
 	d->njobs++;
 }
 
+/* Whether a job takes less time than the two threads take to tell each other
+ * of it: a short delta to a digest so small that tables which grow with it are
+ * soon made anew. */
+static bool digest_job_is_short(const struct digest_job *job)
+{
+	return job->expected.base && job->body.len <= SHORT_BYTES &&
+	       job->expected.base->nkeys <= SHORT_KEYS;
+}
+
 int digest_decoder_start(struct digest_decoder *d, struct digest_body *body,
 			 const struct digest_expected *expected,
 			 struct digest_job **out)
@@ -155,7 +169,10 @@ int digest_decoder_start(struct digest_decoder *d, struct digest_body *body,
 	job->result.delta = expected->delta;
 	job->result.len = job->body.len;
 	digest_decoder_link(d, job);
-	background_start(d->background, &job->work);
+	if (d->njobs == 1 && digest_job_is_short(job))
+		background_run_here(d->background, &job->work);
+	else
+		background_start(d->background, &job->work);
 	*out = job;
 	return 0;
 }

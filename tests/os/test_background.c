@@ -63,6 +63,28 @@ static void open_gate(unsigned jobs)
 		sem_post(&at.gate);
 }
 
+/* A job that is run here has run when the call returns, and comes back
+ * later. */
+static void test_run_here(void **state)
+{
+	int64_t end_ms = loop_now_ms(at.loop) + WAIT_MS;
+
+	(void)state;
+	at.jobs[0] = (struct background_job){ .run = run_job,
+					      .done = end_job,
+					      .arg = &at.jobs[0] };
+	open_gate(1);
+	background_run_here(at.background, &at.jobs[0]);
+	assert_int_equal(at.ran, 1);
+	assert_false(at.elsewhere);
+	assert_int_equal(at.done, 0);
+	while (!at.done && loop_now_ms(at.loop) < end_ms)
+		assert_int_equal(loop_turn(at.loop, 10), 0);
+	assert_int_equal(at.done, 1);
+	background_free(&at.background, drop_job);
+	assert_int_equal(at.dropped, 0);
+}
+
 static void test_in_order(void **state)
 {
 	int64_t end_ms = loop_now_ms(at.loop) + WAIT_MS;
@@ -132,6 +154,8 @@ static int tear_down(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_run_here, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(test_in_order, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_ended_meanwhile, set_up,
