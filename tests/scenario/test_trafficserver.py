@@ -63,6 +63,101 @@ def test_what_the_real_one_holds(serve, tmp_path):
         feed.close()
 
 
+@pytest.fixture
+def pairs(make_cluster, origin, tmp_path):
+    p = trafficservers.Pairs(make_cluster, origin, tmp_path, 2)
+    try:
+        yield p.start()
+    finally:
+        p.stop()
+
+
+def page(origin, path, age=0):
+    """A page that is fresh for a minute, made so long ago."""
+    def answer(request, _):
+        return servers.response(200, {
+            "Cache-Control": "max-age=60", "Age": str(age),
+            "Date": formatdate(usegmt=True)},
+            b"page " + request.target.encode())
+    origin.pages[path] = answer
+
+
+def get(p, origin, i, path):
+    """How often the origin is asked for a page that a machine answers with."""
+    asked = origin.count(path)
+    r = p.caches[i].get(path)
+    assert (r.status, r.body) == (200, b"page " + path.encode()), path
+    return origin.count(path) - asked
+
+
+def fill(p, origin, i, *paths, **how):
+    keys = p.keys(i)
+    for path in paths:
+        page(origin, path, **how)
+        assert get(p, origin, i, path) == 1
+    p.wait_keys(i, keys + len(paths))
+
+
+@needs_it
+def test_two_of_them_find_what_the_other_has(pairs, origin):
+    p = pairs
+    fill(p, origin, 0, "/a", "/b", "/c", "/d")
+    fill(p, origin, 1, "/e", "/f", "/g")
+    assert [get(p, origin, 1, path) for path in ("/a", "/b")] == [0, 0]
+    assert [get(p, origin, 0, path) for path in ("/e", "/f")] == [0, 0]
+    assert [n.counters()["remote_hits"] for n in p.nodes] == [2, 2]
+    p.wait_keys(0, 6)
+    # what comes from a peer is kept
+    assert get(p, origin, 1, "/a") == 0
+    assert p.nodes[1].counters()["remote_hits"] == 2
+    # purged at one, whose log says so a second later: a false hit until then
+    assert p.caches[0].get("/c", method="PURGE").status == 200
+    assert get(p, origin, 1, "/c") == 1
+    assert p.nodes[1].counters()["false_hits"] == 1
+    p.wait_keys(0, 5)
+    # stale: what is asked for comes back to its digestd, which refuses it
+    fill(p, origin, 0, "/old", age=57)
+    time.sleep(3.5)
+    page(origin, "/old")
+    assert get(p, origin, 1, "/old") == 1
+    assert all(r.get("Cache-Control") != "only-if-cached"
+               for r in origin.requests)
+
+
+@needs_it
+def test_each_side_of_them_may_end(pairs, origin):
+    p = pairs
+    fill(p, origin, 0, "/a", "/b", "/c", "/d", "/e")
+    # digestd ends, and is there again: it is told what is held
+    p.nodes[1].process.kill()
+    assert get(p, origin, 1, "/a") == 1
+    p.nodes[1].start()
+    p.cluster.wait_settled()
+    p.wait_keys(1, 1)
+    until(lambda: p.nodes[1].knows(p.nodes[0]), what="a digest")
+    time.sleep(2.2)  # until its parent is tried again
+    assert get(p, origin, 1, "/b") == 0
+    # Traffic Server ends, and loses what it has not written to its directory
+    # yet, which it does once a minute: false hits are the origin's
+    p.caches[0].stop()
+    assert get(p, origin, 1, "/c") == 1
+    p.caches[0].start()
+    until(lambda: p.nodes[1].peer_status("n1")["usable"], 20,
+          what="the peer may be asked")
+    get(p, origin, 1, "/d")
+    page(origin, "/new")
+    assert get(p, origin, 0, "/new") == 1
+    until(lambda: get(p, origin, 0, "/new") == 0, what="it is stored")
+    # the store is wiped
+    p.caches[0].wipe()
+    p.caches[0].start()
+    assert get(p, origin, 1, "/e") == 1
+    # what the other one has is found there, once the log has the last ones
+    until(lambda: p.keys(1) == 5, what="all of them")
+    fill(p, origin, 1, "/other")
+    assert get(p, origin, 0, "/other") == 0
+
+
 def line(target, result="TCP_MISS", write="FIN", method="GET", status=200,
          age="-", expires="-", control="max-age=60", scheme="http", body=100):
     return (f"{time.time():.3f} {method} {result} {write} {status} {body} 100 "

@@ -71,9 +71,11 @@ class TrafficServer:
         self.put("etc/records.config", example("records.config")
                  + RECORDS.format(port=self.port) + records)
         self.put("etc/remap.config", example("remap.config"), (
-            ("198.51.100.10:80", f"127.0.0.1:{origin_port}"),))
+            # 127.0.0.1 would be asked without a parent
+            ("198.51.100.10:80", f"localhost:{origin_port}"),))
         self.put("etc/parent.config", example("parent.config"), (
-            ("127.0.0.1:8081", f"127.0.0.1:{data}"),))
+            ("127.0.0.1:8081", f"127.0.0.1:{data}"),
+            ("198.51.100.10:80", f"127.0.0.1:{origin_port}")))
 
     def put(self, name, text, changes=()):
         for old, new in changes:
@@ -148,3 +150,43 @@ class TrafficServer:
                 found.add(target)
         c.close()
         return found
+
+
+class Pairs:
+    """Some machines, each with a Traffic Server and a digestd beside it."""
+
+    def __init__(self, make_cluster, origin, folder, count, **options):
+        self.cluster = make_cluster(count, **options)
+        self.cluster.origin_url = origin.url
+        self.nodes, self.caches = self.cluster.nodes, []
+        for node in self.nodes:
+            cache = TrafficServer(os.path.join(str(folder), node.name),
+                                  node.data, origin.port)
+            node.options["sidecar"] = f"http://127.0.0.1:{cache.port}"
+            node.options["sidecar_feed"] = cache.feed
+            self.caches.append(cache)
+
+    def start(self):
+        for cache in self.caches:
+            cache.launch()
+        self.cluster.start()
+        for cache in self.caches:
+            cache.start().follow()
+        self.cluster.wait_settled()
+        self.cluster.wait_heard()
+        return self
+
+    def stop(self):
+        for cache in self.caches:
+            cache.stop_follower()
+            cache.stop()
+
+    def keys(self, i):
+        return self.nodes[i].status()["sidecar"]["keys"]
+
+    def wait_keys(self, i, n):
+        """The node has n keys of its Traffic Server, and all others have its
+        digest."""
+        until(lambda: self.keys(i) == n, 20,
+              what=f"{n} keys, not {self.keys(i)}")
+        self.cluster.wait_settled()
