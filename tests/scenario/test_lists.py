@@ -115,7 +115,8 @@ def test_resource(make_cluster, origin):
 def test_pause(make_cluster, origin):
     """A node that stands still for a while gets the frames that it has missed,
     and no full digest."""
-    c = start(make_cluster, origin).start()
+    # no owners: a would wait for the one that stands still
+    c = start(make_cluster, origin, placement="keep").start()
     a, b = c.nodes
     names = [f"o{i}" for i in range(400)]
     pages(origin, names)
