@@ -67,19 +67,20 @@ class Tap:
 # Each set is a test of its own for Automake, of about the same length. make
 # check runs them side by side: all of them mostly wait. What clients and
 # origins say to one node; what else becomes of one node; what purges and age
-# forbid to serve; what stands beside nodes: origins, other caches, who watches
-# them. Those of no set are of clusters.
+# forbid to serve; what stands beside nodes: other caches, who watches them.
+# Those of no set are of clusters.
 OF_MESSAGES = {f"test_{name}.py" for name in """
-    causes cookies early front http http2 interim poisoning proxy_protocol
-    ranges refusals slow tls trailers upgrade uploads""".split()}
+    causes cookies early front http http2 interim origins poisoning
+    proxy_protocol ranges refusals sites slices slow tls trailers upgrade
+    uploads""".split()}
 OF_ONE_NODE = {f"test_{name}.py" for name in """
     access_log admission control disk handover kill memory nginx operating
     operation soak systemd tutorial varnish whole""".split()}
 OF_PURGES = {f"test_{name}.py" for name in """
     invalidation leases lies purge purge_forms purge_soak stale""".split()}
 OF_NEIGHBOURS = {f"test_{name}.py" for name in """
-    mixed modules monitoring origins sidecar sites squid squid_parent
-    squid_sibling status_page trafficserver varnish_sidecar""".split()}
+    mixed modules monitoring sidecar squid squid_parent squid_sibling
+    status_page trafficserver varnish_sidecar""".split()}
 # Whose figures are those of a plain build, or that are about what other
 # programs make of a node's output: nothing for one with sanitizers.
 OF_FIGURES = {"test_distance.py", "test_simulated.py", "test_tutorial.py",
