@@ -74,6 +74,7 @@ static size_t fields_lines_bytes(const struct fields *f,
 void fields_clear(struct fields *f)
 {
 	f->nlines = 0;
+	f->names = 0;
 	fields_free_newer(f);
 	if (f->blocks)
 		f->blocks->len = fields_lines_bytes(f, f->blocks);
@@ -202,6 +203,7 @@ int fields_add_n(struct fields *f, const char *name, size_t name_len,
 	memcpy(text + name_len + 1, value, value_len);
 	text[name_len + 1 + value_len] = '\0';
 	f->lines[f->nlines++] = (struct field){ text, text + name_len + 1 };
+	f->names |= field_name_bit(text, name_len);
 	return 0;
 }
 
@@ -215,15 +217,17 @@ int fields_borrow(struct fields *f, const char *name, const char *value)
 	if (fields_reserve_line(f))
 		return -ENOMEM;
 	f->lines[f->nlines++] = (struct field){ name, value };
+	f->names |= field_name_bit(name, strlen(name));
 	return 0;
 }
 
 int fields_set(struct fields *f, const char *name, const char *value)
 {
+	const bool others = fields_may_have(f, name);
 	struct field last;
 	int err = fields_add(f, name, value);
 
-	if (err)
+	if (err || !others)
 		return err;
 	last = f->lines[--f->nlines];
 	fields_remove(f, name);
@@ -235,6 +239,8 @@ void fields_remove(struct fields *f, const char *name)
 {
 	size_t kept = 0;
 
+	if (!fields_may_have(f, name)) /* only saves time */
+		return;
 	for (size_t i = 0; i < f->nlines; i++) {
 		if (!field_name_is(f->lines[i].name, name))
 			f->lines[kept++] = f->lines[i];
@@ -281,6 +287,7 @@ static int fields_copy_lines(const struct fields *f, struct fields *copy)
 			return -ENOMEM;
 		memcpy(text.to, text.from, text.len);
 	}
+	copy->names = f->names;
 	for (size_t i = 0; i < f->nlines; i++) {
 		const struct field *from = &f->lines[i];
 		struct field to = {
@@ -318,6 +325,7 @@ int fields_share(const struct fields *f, struct fields *copy)
 		return -ENOMEM;
 	memcpy(copy->lines, f->lines, f->nlines * sizeof(*f->lines));
 	copy->nlines = f->nlines;
+	copy->names = f->names;
 	return 0;
 }
 
@@ -355,7 +363,7 @@ void fields_fit(struct fields *f)
 	*f = exact;
 }
 
-const char *fields_get(const struct fields *f, const char *name)
+const char *fields_find(const struct fields *f, const char *name)
 {
 	for (size_t i = 0; i < f->nlines; i++) {
 		if (field_name_is(f->lines[i].name, name))
@@ -380,7 +388,7 @@ const char *field_skip_quoted(const char *at, const char *end)
 	return at < end ? at + 1 : end;
 }
 
-bool fields_next(const struct fields *f, const char *name,
+bool fields_walk(const struct fields *f, const char *name,
 		 struct field_cursor *cursor, struct field_part *element)
 {
 	for (;;) {
@@ -450,15 +458,34 @@ bool field_name_begins(const char *name, size_t len, const char *with)
 	return true;
 }
 
+#define FIELDS_HOP_BY_HOP(X)              \
+	X("Connection")                   \
+	X("Keep-Alive")                   \
+	X("Proxy-Authenticate")           \
+	X("Proxy-Authentication-Info")    \
+	X("Proxy-Authorization")          \
+	X("Proxy-Connection")             \
+	X("TE")                           \
+	X("Trailer")                      \
+	X("Transfer-Encoding")            \
+	X("Upgrade")
+
+/* The bits of their names: a constant. */
+static uint64_t fields_hop_by_hop_bits(void)
+{
+#define X(name) | field_name_bit(name, sizeof(name) - 1)
+	return 0 FIELDS_HOP_BY_HOP(X);
+#undef X
+}
+
 bool field_is_hop_by_hop(const char *name)
 {
-	static const char *const names[] = {
-		"Connection", "Keep-Alive", "Proxy-Authenticate",
-		"Proxy-Authentication-Info", "Proxy-Authorization",
-		"Proxy-Connection", "TE", "Trailer", "Transfer-Encoding",
-		"Upgrade",
-	};
+#define X(name) name,
+	static const char *const names[] = { FIELDS_HOP_BY_HOP(X) };
+#undef X
 
+	if (!(field_name_bit(name, strlen(name)) & fields_hop_by_hop_bits()))
+		return false; /* only saves time */
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (field_name_is(name, names[i]))
 			return true;
@@ -503,6 +530,8 @@ void fields_remove_hop_by_hop(struct fields *f)
 {
 	size_t kept = 0;
 
+	if (!(f->names & fields_hop_by_hop_bits())) /* only saves time */
+		return;
 	fields_remove_named(f, f);
 	for (size_t i = 0; i < f->nlines; i++) {
 		if (!field_is_hop_by_hop(f->lines[i].name))

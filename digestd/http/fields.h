@@ -29,6 +29,7 @@ struct fields {
 	struct field *lines;
 	size_t nlines, cap;
 	struct fields_block *blocks; /* the newest first */
+	uint64_t names; /* the bits of all names, and of some that have gone */
 };
 
 /* A piece of a value, not ended by NUL. */
@@ -54,6 +55,22 @@ void fields_free(struct fields *f);
 
 /* Empties the list and keeps its memory. */
 void fields_clear(struct fields *f);
+
+/*
+ * A bit that names which are the same have in common. A request looks for some
+ * forty fields, of which most are not there, as the bits of those that are
+ * say. Inline, so that it is a constant for a name that is one.
+ */
+static inline uint64_t field_name_bit(const char *name, size_t len)
+{
+	return UINT64_C(1) << ((((unsigned char)*name | 0x20) + 11 * len) & 63);
+}
+
+/* False: there is no line of that name. True: perhaps there is one. */
+static inline bool fields_may_have(const struct fields *f, const char *name)
+{
+	return f->names & field_name_bit(name, strlen(name));
+}
 
 /* Number of lines. */
 size_t fields_count(const struct fields *f);
@@ -97,7 +114,11 @@ void fields_fit(struct fields *f);
 size_t fields_fitted(const struct fields *f);
 
 /* The value of the first line of a name; null when there is none. */
-const char *fields_get(const struct fields *f, const char *name);
+const char *fields_find(const struct fields *f, const char *name);
+static inline const char *fields_get(const struct fields *f, const char *name)
+{
+	return fields_may_have(f, name) ? fields_find(f, name) : NULL;
+}
 
 /* Number of lines of a name. */
 size_t fields_lines(const struct fields *f, const char *name);
@@ -107,8 +128,15 @@ size_t fields_lines(const struct fields *f, const char *name);
  * order, empty ones left out; commas inside quoted strings do not separate.
  * The list must not change meanwhile. Returns false at the end.
  */
-bool fields_next(const struct fields *f, const char *name,
+bool fields_walk(const struct fields *f, const char *name,
 		 struct field_cursor *cursor, struct field_part *element);
+static inline bool fields_next(const struct fields *f, const char *name,
+			       struct field_cursor *cursor,
+			       struct field_part *element)
+{
+	return fields_may_have(f, name) &&
+	       fields_walk(f, name, cursor, element);
+}
 
 /* Whether an element of a list field, taken as a token, equals `token`. */
 bool fields_has_token(const struct fields *f, const char *name,
