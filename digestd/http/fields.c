@@ -57,6 +57,8 @@ static void fields_free_newer(struct fields *f)
 
 void fields_free(struct fields *f)
 {
+	if (!f->blocks) /* nor are there lines */
+		return;
 	fields_free_newer(f);
 	if (!fields_lines_are_in(f, f->blocks))
 		free(f->lines);
@@ -207,11 +209,6 @@ int fields_add_n(struct fields *f, const char *name, size_t name_len,
 	return 0;
 }
 
-int fields_add(struct fields *f, const char *name, const char *value)
-{
-	return fields_add_n(f, name, strlen(name), value, strlen(value));
-}
-
 int fields_borrow(struct fields *f, const char *name, const char *value)
 {
 	if (fields_reserve_line(f))
@@ -230,17 +227,15 @@ int fields_set(struct fields *f, const char *name, const char *value)
 	if (err || !others)
 		return err;
 	last = f->lines[--f->nlines];
-	fields_remove(f, name);
+	fields_drop(f, name);
 	f->lines[f->nlines++] = last;
 	return 0;
 }
 
-void fields_remove(struct fields *f, const char *name)
+void fields_drop(struct fields *f, const char *name)
 {
 	size_t kept = 0;
 
-	if (!fields_may_have(f, name)) /* only saves time */
-		return;
 	for (size_t i = 0; i < f->nlines; i++) {
 		if (!field_name_is(f->lines[i].name, name))
 			f->lines[kept++] = f->lines[i];

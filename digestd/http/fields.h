@@ -72,6 +72,14 @@ static inline bool fields_may_have(const struct fields *f, const char *name)
 	return f->names & field_name_bit(name, strlen(name));
 }
 
+/* Removes all lines of a name. */
+void fields_drop(struct fields *f, const char *name);
+static inline void fields_remove(struct fields *f, const char *name)
+{
+	if (fields_may_have(f, name))
+		fields_drop(f, name);
+}
+
 /* Number of lines. */
 size_t fields_count(const struct fields *f);
 
@@ -85,18 +93,19 @@ size_t fields_memory(const struct fields *f);
  * Appends a line. Strings are copied and may be the list's own. Returns 0 or
  * -ENOMEM, and then the list is as it was.
  */
-int fields_add(struct fields *f, const char *name, const char *value);
 int fields_add_n(struct fields *f, const char *name, size_t name_len,
 		 const char *value, size_t value_len);
+static inline int fields_add(struct fields *f, const char *name,
+			     const char *value)
+{
+	return fields_add_n(f, name, strlen(name), value, strlen(value));
+}
 
 /* Appends a line whose text is not copied: it lives longer than the list. */
 int fields_borrow(struct fields *f, const char *name, const char *value);
 
 /* Removes all lines of a name and appends one. As fields_add(). */
 int fields_set(struct fields *f, const char *name, const char *value);
-
-/* Removes all lines of a name. */
-void fields_remove(struct fields *f, const char *name);
 
 /* Makes *copy, which is overwritten, a copy of f. Returns 0 or -ENOMEM. */
 int fields_copy(const struct fields *f, struct fields *copy);

@@ -39,6 +39,58 @@ static void lines(void **state)
 	assert_int_equal(fields_memory(&f), 0);
 }
 
+/*
+ * Names are looked for by a bit of their first letter and their length: all
+ * that are there are found, in either case, and others that have the same bit
+ * are not.
+ */
+static void names_of_one_bit(void **state)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0-_";
+	struct fields f, copy, shared;
+	char name[40], other[40];
+
+	(void)state;
+	for (size_t len = 1; len < sizeof(name); len++) {
+		for (size_t i = 0; letters[i]; i++) {
+			fields_init(&f);
+			memset(name, 'x', len);
+			name[0] = letters[i];
+			name[len] = '\0';
+			memcpy(other, name, len + 1);
+			other[0] = letters[i] >= 'a' && letters[i] <= 'z' ?
+					   (char)(letters[i] - 'a' + 'A') :
+					   letters[i];
+			assert_int_equal(fields_add(&f, name, "1"), 0);
+			assert_string_equal(fields_get(&f, other), "1");
+			assert_true(fields_has_token(&f, other, "1"));
+			if (len > 1) {
+				other[len - 1] = 'y';
+				assert_true(fields_may_have(&f, other));
+				assert_null(fields_get(&f, other));
+				assert_int_equal(fields_set(&f, other, "2"), 0);
+				assert_int_equal(fields_count(&f), 2);
+				assert_string_equal(fields_get(&f, name), "1");
+				fields_remove(&f, name);
+				assert_null(fields_get(&f, name));
+				assert_string_equal(fields_get(&f, other), "2");
+			}
+			assert_int_equal(fields_copy(&f, &copy), 0);
+			assert_int_equal(fields_share(&f, &shared), 0);
+			name[len - 1] = other[len - 1];
+			assert_non_null(fields_get(&copy, name));
+			assert_non_null(fields_get(&shared, name));
+			fields_fit(&copy);
+			assert_non_null(fields_get(&copy, name));
+			fields_clear(&copy);
+			assert_false(fields_may_have(&copy, name));
+			fields_free(&shared);
+			fields_free(&copy);
+			fields_free(&f);
+		}
+	}
+}
+
 /* What was given stays where it is while the list grows. */
 static void values_do_not_move(void **state)
 {
@@ -341,6 +393,7 @@ int main(void)
 		cmocka_unit_test(a_shared_list_has_its_own_lines),
 		cmocka_unit_test(an_emptied_list_keeps_its_memory),
 		cmocka_unit_test(lines),
+		cmocka_unit_test(names_of_one_bit),
 		cmocka_unit_test(values_do_not_move),
 		cmocka_unit_test(list_elements),
 		cmocka_unit_test(tokens),
