@@ -4,7 +4,7 @@
 #include "digestd/http/forward.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <string.h>
 
 #include "digestd/http/fields.h"
 #include "digestd/http/httpdate.h"
@@ -48,27 +48,47 @@ int forward_to_origin(const struct fields *request,
 	return forward_mark(out, how);
 }
 
+/* Names as constants, of which each knows the bit that it has in a list. */
+#define FORWARD_KEPT_FROM_PEERS(X)                                     \
+	X("If-Match")                                                  \
+	X("If-None-Match")                                             \
+	X("If-Modified-Since")                                         \
+	X("If-Unmodified-Since")                                       \
+	X("If-Range")                                                  \
+	X("Pragma")                                                    \
+	/* a node's to say */                                          \
+	X("Scd-Lease")                                                 \
+	X("SCD-Need")                                                  \
+	/* a client could name the peer, which would refuse; who never \
+	 * goes upstream for a peer closes no loop */                  \
+	X("Via")                                                       \
+	X("CDN-Loop")
+
+static int forward_add_token(struct fields *out, const char *token)
+{
+	static const char scheme[] = "Bearer ";
+	char value[100];
+	const size_t before = sizeof(scheme) - 1;
+	const size_t len = strnlen(token, sizeof(value) - before);
+
+	memcpy(value, scheme, before);
+	memcpy(value + before, token, len);
+	return fields_add_n(out, "Proxy-Authorization",
+			    sizeof("Proxy-Authorization") - 1, value,
+			    before + len);
+}
+
 int forward_to_peer(const struct fields *request,
 		    const struct forward_request *how, const char *token,
 		    struct fields *out)
 {
-	static const char *const dropped[] = {
-		"If-Match", "If-None-Match", "If-Modified-Since",
-		"If-Unmodified-Since", "If-Range", "Pragma",
-		"Scd-Lease", "SCD-Need", /* a node's to say */
-		/* a client could name the peer, which would refuse; who
-		 * never goes upstream for a peer closes no loop */
-		"Via", "CDN-Loop",
-	};
-	char bearer[100];
-
 	if (forward_copy_end_to_end(request, out))
 		return -ENOMEM;
-	for (size_t i = 0; i < sizeof(dropped) / sizeof(dropped[0]); i++)
-		fields_remove(out, dropped[i]);
-	snprintf(bearer, sizeof(bearer), "Bearer %s", token ? token : "");
+#define X(name) fields_remove(out, name);
+	FORWARD_KEPT_FROM_PEERS(X)
+#undef X
 	if (fields_set(out, "Cache-Control", "only-if-cached") ||
-	    (token && fields_add(out, "Proxy-Authorization", bearer))) {
+	    (token && forward_add_token(out, token))) {
 		fields_free(out);
 		return -ENOMEM;
 	}
