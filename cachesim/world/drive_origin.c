@@ -16,6 +16,7 @@
 #include "codec/mix.h"
 #include "digestd/http/decimal.h"
 #include "digestd/http/fields.h"
+#include "digestd/http/hexdigit.h"
 
 enum { TEXT_BYTES = 64 };
 
@@ -120,15 +121,10 @@ static void drive_origin_reply(struct drive_answer *a, unsigned status,
 static void drive_origin_write_etag(uint64_t number, uint32_t size,
 				    char etag[TEXT_BYTES])
 {
-	uint64_t mix = scd__mix64(number);
 	char *at = etag;
 
 	memcpy(at, "\"o-", 3);
-	at += 3;
-	for (unsigned shift = 64; shift > 0; at++) {
-		shift -= 4;
-		*at = "0123456789abcdef"[mix >> shift & 15];
-	}
+	at = hexdigit_write(scd__mix64(number), at + 3);
 	*at++ = '-';
 	at += decimal_write(size, at);
 	memcpy(at, "\"", 2);

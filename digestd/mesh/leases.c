@@ -5,8 +5,6 @@
 #include "digestd/mesh/leases.h"
 
 #include <assert.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,18 +191,34 @@ static bool leases_read_instance(const char **text, uint64_t *out)
 	return *out != 0;
 }
 
+/* Writes a word; returns where it ends. */
+static char *leases_write(char *text, const char *word)
+{
+	const size_t len = strlen(word);
+
+	memcpy(text, word, len + 1);
+	return text + len;
+}
+
+/* The same, and a number behind it. */
+static char *leases_write_number(char *text, const char *word, uint64_t number)
+{
+	text = hexdigit_write(number, leases_write(text, word));
+	*text = '\0';
+	return text;
+}
+
 void lease_wish_write(const struct lease_wish *wish,
 		      char text[LEASES_TEXT_BYTES])
 {
 	assert(wish->waits);
+	if (!wish->who && !wish->not ) {
+		leases_write(text, "wait");
+		return;
+	}
+	text = leases_write_number(text, "for=", wish->who);
 	if (wish->not )
-		snprintf(text, LEASES_TEXT_BYTES,
-			 "for=%016" PRIx64 ";not=%016" PRIx64, wish->who,
-			 wish->not );
-	else if (wish->who)
-		snprintf(text, LEASES_TEXT_BYTES, "for=%016" PRIx64, wish->who);
-	else
-		snprintf(text, LEASES_TEXT_BYTES, "wait");
+		leases_write_number(text, ";not=", wish->not );
 }
 
 void lease_wish_read(const char *text, struct lease_wish *out)
@@ -235,14 +249,13 @@ void lease_answer_write(const struct lease_answer *answer,
 {
 	switch (answer->word) {
 	case LEASE_YOURS:
-		snprintf(text, LEASES_TEXT_BYTES, "yours");
+		leases_write(text, "yours");
 		return;
 	case LEASE_ALONE:
-		snprintf(text, LEASES_TEXT_BYTES, "alone");
+		leases_write(text, "alone");
 		return;
 	case LEASE_ELSEWHERE:
-		snprintf(text, LEASES_TEXT_BYTES, "at=%016" PRIx64,
-			 answer->holder);
+		leases_write_number(text, "at=", answer->holder);
 		return;
 	case LEASE_NONE:
 		*text = '\0';

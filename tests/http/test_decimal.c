@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "digestd/http/decimal.h"
+#include "digestd/http/hexdigit.h"
 #include "tests/codec/random.h"
 #include "tests/unit.h"
 
@@ -40,11 +41,27 @@ static void test_any(void **state)
 	}
 }
 
+static void hexadecimal_digits(void **state)
+{
+	uint64_t random = 1;
+
+	(void)state;
+	for (unsigned i = 0; i < 1000; i++) {
+		uint64_t number = random_next(&random) >> i % 64;
+		char expected[32], text[HEXDIGIT_64 + 1];
+
+		snprintf(expected, sizeof(expected), "%016" PRIx64, number);
+		*hexdigit_write(number, text) = '\0';
+		assert_string_equal(text, expected);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_any),
+		cmocka_unit_test(hexadecimal_digits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
