@@ -164,44 +164,51 @@ static bool httpdate_parse_rfc850(const char *p, struct date *d)
 	       httpdate_literal(&p, " GMT") && !*p;
 }
 
-static bool httpdate_month_exact(const char **p, unsigned *out)
+/* A month's number, from 1; 0: it is none. */
+static unsigned httpdate_month_exact(const char *p)
 {
 	for (unsigned i = 0; i < 12; i++) {
-		if ((*p)[0] == months[i][0] && (*p)[1] == months[i][1] &&
-		    (*p)[2] == months[i][2]) {
-			*out = i + 1;
-			*p += 3;
-			return true;
-		}
+		if (p[2] == months[i][2] && p[1] == months[i][1] &&
+		    p[0] == months[i][0])
+			return i + 1;
 	}
-	return false;
+	return 0;
 }
 
-static bool httpdate_byte(const char **p, char c)
+/* A number of two digits; what is none makes it larger than a date has. */
+static unsigned httpdate_two_digits(const char *p)
 {
-	return *(*p)++ == c;
+	unsigned high = (unsigned)(p[0] - '0'), low = (unsigned)(p[1] - '0');
+
+	return high > 9 || low > 9 ? 10000 : high * 10 + low;
+}
+
+/* Whether a text has its length, and what is between the numbers. */
+static bool httpdate_is_exact_form(const char *p)
+{
+	return strnlen(p, 4) == 4 && p[3] == ',' && /* other values go here */
+	       strnlen(p, HTTPDATE_LEN + 1) == HTTPDATE_LEN && p[4] == ' ' &&
+	       p[7] == ' ' && p[11] == ' ' && p[16] == ' ' && p[19] == ':' &&
+	       p[22] == ':' && !memcmp(p + 25, " GMT", 4);
 }
 
 bool httpdate_parse_exact(const char *text, int64_t *out_s)
 {
-	const char *p = text;
 	struct date d;
 	int64_t at_s;
 
-	for (unsigned i = 0; i < 3; i++) {
-		if (!*p++) /* the name of the day comes last */
-			return false;
-	}
-	if (!httpdate_byte(&p, ',') || !httpdate_byte(&p, ' ') ||
-	    !httpdate_number(&p, 2, &d.day) || !httpdate_byte(&p, ' ') ||
-	    !httpdate_month_exact(&p, &d.month) || !httpdate_byte(&p, ' ') ||
-	    !httpdate_number(&p, 4, &d.year) || !httpdate_byte(&p, ' ') ||
-	    !httpdate_number(&p, 2, &d.hour) || !httpdate_byte(&p, ':') ||
-	    !httpdate_number(&p, 2, &d.minute) || !httpdate_byte(&p, ':') ||
-	    !httpdate_number(&p, 2, &d.second) || strcmp(p, " GMT") ||
-	    d.year < 1970 || d.second > 59 ||
+	if (!httpdate_is_exact_form(text))
+		return false;
+	d.day = httpdate_two_digits(text + 5);
+	d.month = httpdate_month_exact(text + 8);
+	d.year = httpdate_two_digits(text + 12) * 100 +
+		 httpdate_two_digits(text + 14);
+	d.hour = httpdate_two_digits(text + 17);
+	d.minute = httpdate_two_digits(text + 20);
+	d.second = httpdate_two_digits(text + 23);
+	if (!d.month || d.year < 1970 || d.year > 9999 || d.second > 59 ||
 	    !httpdate_date_to_seconds(&d, &at_s) ||
-	    memcmp(text, days[(at_s / DAY_S + 4) % 7], 3))
+	    memcmp(text, days[(at_s / DAY_S + 4) % 7], 3)) /* last of all */
 		return false;
 	*out_s = at_s;
 	return true;

@@ -164,8 +164,11 @@ unsigned packed_value_number(const char *value)
 
 	while (from < to) {
 		unsigned i = (from + to) / 2;
-		int order = strcmp(value, packed_values[i]);
+		int order = (unsigned char)*value -
+			    (unsigned char)*packed_values[i];
 
+		if (!order) /* else it only saves the call */
+			order = strcmp(value, packed_values[i]);
 		if (!order)
 			return i + 1;
 		if (order < 0)
