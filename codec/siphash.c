@@ -35,11 +35,11 @@ static inline void siphash_compress(uint64_t v[4], uint64_t word)
 
 static inline uint64_t siphash_load_le64(const uint8_t *p)
 {
-	uint64_t word = 0;
-
-	for (int i = 7; i >= 0; i--)
-		word = word << 8 | p[i];
-	return word;
+	/* Spelled out, it is one load to all compilers; a loop is not. */
+	return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 |
+	       (uint64_t)p[3] << 24 | (uint64_t)p[4] << 32 |
+	       (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 |
+	       (uint64_t)p[7] << 56;
 }
 
 void scd__siphash_init(struct scd__siphash *s, const uint8_t key[16])
@@ -59,14 +59,17 @@ void scd__siphash_update(struct scd__siphash *s, const void *bytes, size_t len)
 {
 	const uint8_t *p = bytes;
 	const uint8_t *end = p + len;
+	const unsigned waiting = (unsigned)(s->len % 8 * 8); /* bits */
 
+	/* eight bytes complete a word, and as many as before wait */
+	for (; end - p >= 8; p += 8) {
+		uint64_t word = siphash_load_le64(p);
+
+		siphash_compress(s->v, s->tail | word << waiting);
+		s->tail = waiting ? word >> (64 - waiting) : 0;
+		s->len += 8;
+	}
 	while (p < end) {
-		if (s->len % 8 == 0 && end - p >= 8) {
-			siphash_compress(s->v, siphash_load_le64(p));
-			s->len += 8;
-			p += 8;
-			continue;
-		}
 		s->tail |= (uint64_t)*p++ << (s->len % 8 * 8);
 		if (++s->len % 8 == 0) {
 			siphash_compress(s->v, s->tail);

@@ -44,12 +44,32 @@ static bool uri_put(struct output *o, struct span s)
 	return true;
 }
 
+/* Eight bytes below 128 with their letters in lower case; see below. */
+static uint64_t uri_eight_lower(uint64_t word)
+{
+	const uint64_t each = UINT64_C(0x0101010101010101), upper = each << 7;
+	uint64_t from_a = word + each * (128 - 'A');
+	uint64_t behind_z = word + each * (128 - ('Z' + 1));
+
+	return word | (from_a & ~behind_z & upper) >> 2;
+}
+
 static bool uri_put_lower(struct output *o, struct span s)
 {
+	size_t i = 0;
+
 	if ((size_t)(o->end - o->at) < s.len)
 		return false;
-	for (size_t i = 0; i < s.len; i++)
-		*o->at++ = uri_lower(s.at[i]);
+	for (; i + 8 <= s.len; i += 8) {
+		uint64_t word;
+
+		memcpy(&word, s.at + i, sizeof(word));
+		word = uri_eight_lower(word);
+		memcpy(o->at + i, &word, sizeof(word));
+	}
+	for (; i < s.len; i++)
+		o->at[i] = uri_lower(s.at[i]);
+	o->at += s.len;
 	return true;
 }
 
@@ -89,6 +109,9 @@ static const struct scheme *uri_find_scheme(struct span uri)
 		size_t len = strlen(schemes[i].prefix);
 		size_t same = 0;
 
+		/* only saves time */
+		if (uri.len >= len && !memcmp(uri.at, schemes[i].prefix, len))
+			return &schemes[i];
 		while (same < len && same < uri.len &&
 		       uri_lower(uri.at[same]) == schemes[i].prefix[same])
 			same++;
@@ -128,6 +151,8 @@ static struct span uri_take_authority(struct span *s)
 
 static void uri_drop_userinfo(struct span *authority)
 {
+	if (!memchr(authority->at, '@', authority->len)) /* only saves time */
+		return;
 	for (size_t i = authority->len; i-- > 0;) {
 		if (authority->at[i] != '@')
 			continue;
