@@ -14,15 +14,15 @@ static bool via_names(struct field_part member, const char *name)
 {
 	size_t protocol = 0, word = 0;
 
-	while (protocol < member.len && !strchr(" \t", member.at[protocol]))
+	while (protocol < member.len && !field_is_blank(member.at[protocol]))
 		protocol++;
 	member.at += protocol;
 	member.len -= protocol;
-	while (member.len && strchr(" \t", member.at[0])) {
+	while (member.len && field_is_blank(member.at[0])) {
 		member.at++;
 		member.len--;
 	}
-	while (word < member.len && !strchr(" \t", member.at[word]))
+	while (word < member.len && !field_is_blank(member.at[word]))
 		word++;
 	member.len = word;
 	return field_part_is(member, name);

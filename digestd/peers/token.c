@@ -3,6 +3,7 @@
  */
 #include "digestd/peers/token.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -14,11 +15,17 @@ static const char scheme[] = "Bearer ";
 static bool token_is(const char *value, const char *token)
 {
 	size_t len = strlen(token);
-	unsigned differ = 0;
+	uint64_t differ = 0, a, b;
+	size_t i = 0;
 
 	if (strlen(value) != len || !len)
 		return false;
-	for (size_t i = 0; i < len; i++)
+	for (; i + sizeof(a) <= len; i += sizeof(a)) {
+		memcpy(&a, value + i, sizeof(a));
+		memcpy(&b, token + i, sizeof(b));
+		differ |= a ^ b;
+	}
+	for (; i < len; i++)
 		differ |= (unsigned char)value[i] ^ (unsigned char)token[i];
 	return differ == 0;
 }

@@ -177,11 +177,11 @@ const struct policy *question_answer_policy(const struct question *q,
 					    const struct fields *fields,
 					    struct policy *room)
 {
-	const struct site_answer answer = {
-		status, fields_get(fields, "Content-Type") };
+	struct site_answer answer = { .status = status };
 
 	if (!q->rules)
 		return NULL;
+	answer.type = fields_get(fields, "Content-Type");
 	site_policy(q->rules, q->target.path, &answer, room);
 	return room;
 }
