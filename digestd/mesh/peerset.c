@@ -196,9 +196,13 @@ struct peerset *peerset_ref(struct peerset *set)
 
 static void peerset_drop_index(struct peerset *set)
 {
-	for (unsigned i = 0; i < PEERSET_MAX_PEERS; i++) {
-		if (set->asked[i / 64] >> i % 64 & 1)
-			peerindex_release(set->index, i);
+	for (unsigned w = 0; w < PEERSET_MAX_PEERS / 64; w++) {
+		uint64_t bits = set->asked[w];
+
+		for (; bits; bits &= bits - 1)
+			peerindex_release(set->index,
+					  w * 64 + (unsigned)__builtin_ctzll(
+							   bits));
 	}
 	peerindex_unref(set->index);
 }
