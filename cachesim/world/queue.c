@@ -157,12 +157,14 @@ void world_reset(void)
 
 bool world_step(void)
 {
-	struct world_event *e = queue_next();
-	int64_t timer_ms = world_loop_due_ms();
+	struct world_event *e;
+	int64_t timer_ms;
 
 	world_loop_wait();
 	if (world_loop_run_one())
 		return true;
+	e = queue_next();
+	timer_ms = world_loop_due_ms();
 	if (timer_ms != INT64_MAX &&
 	    (!e || timer_ms * 1000 <= e->at_us)) {
 		if (timer_ms * 1000 > world_now_us)
