@@ -13,30 +13,19 @@
 const char ctl_apply_help[] =
 	"usage: digestctl apply [OPTIONS] BASE DELTA...\n"
 	"Applies deltas, in the order given, to a full digest (-: standard\n"
-	"input) and writes what comes of it as a full digest.\n";
+	"input) and writes what comes of it as a full digest. Frames, as\n"
+	"nodes send them, are applied to a list, too.\n";
 
 const struct tool_option *const ctl_apply_options[] = {
 	digest_output_options, NULL
 };
-
-static int ctl_apply_one(struct digest_open *d, const char *path)
-{
-	struct digest_open delta;
-	int code = digest_open_header(path, &delta);
-
-	if (code)
-		return code;
-	code = digest_step(d, &delta);
-	digest_close(&delta);
-	return code;
-}
 
 static int ctl_apply_apply(struct digest_open *d, char **paths)
 {
 	int code = digest_open_full(*paths++, d);
 
 	for (; !code && *paths; paths++)
-		code = ctl_apply_one(d, *paths);
+		code = digest_step(d, *paths);
 	return code;
 }
 

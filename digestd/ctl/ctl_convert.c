@@ -94,7 +94,7 @@ static int ctl_convert_convert(const struct convert *v, const char *path)
 {
 	unsigned to = v->to;
 	struct digest_open d;
-	int code = digest_open_full(path, &d);
+	int code = digest_open_array(path, &d);
 
 	if (to == FORMAT_OTHER)
 		to = d.is_squid ? FORMAT_SCD : FORMAT_SQUID;

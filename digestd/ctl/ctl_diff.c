@@ -10,6 +10,7 @@
 #include "codec/delta.h"
 #include "digestd/ctl/digestctl.h"
 #include "digestd/ctl/digest_file.h"
+#include "digestd/ctl/digest_list.h"
 #include "digestd/ctl/digest_open.h"
 #include "digestd/ctl/digest_output.h"
 #include "digestd/ctl/json_report.h"
@@ -18,7 +19,8 @@
 const char ctl_diff_help[] =
 	"usage: digestctl diff [OPTIONS] OLD NEW\n"
 	"Makes the delta between two full digests (-: standard input) of the\n"
-	"same shape and instance, of which NEW is of a later generation.\n";
+	"same shape and instance, or two lists of the same width, of which\n"
+	"NEW is of a later generation.\n";
 
 typedef int encode_delta(const struct scd_bloom *base,
 			 const struct scd_bloom *next,
@@ -70,7 +72,7 @@ static const struct tool_option diff_form[] = {
 	  .at = offsetof(struct diff, form), .words = form_names,
 	  .value = "FORM",
 	  .help = "of the delta: xor, conditional, or smallest of\n"
-		  "both (xor)" },
+		  "both (xor); of lists there is one" },
 	{ .name = NULL },
 };
 
@@ -100,6 +102,23 @@ static bool ctl_diff_are_successive(const struct diff *d)
 	return false;
 }
 
+static const char *ctl_diff_form_of(enum scd_digest_kind kind)
+{
+	switch (kind) {
+	case SCD_DELTA_XOR:
+		return "xor";
+	case SCD_DELTA_CONDITIONAL:
+		return "conditional";
+	case SCD_LIST_DELTA:
+		return "list";
+	case SCD_FULL:
+	case SCD_COUNTING:
+	case SCD_LIST:
+		break;
+	}
+	return "none";
+}
+
 static int ctl_diff_report(const struct diff *d, const uint8_t *delta,
 			   size_t len)
 {
@@ -110,25 +129,47 @@ static int ctl_diff_report(const struct diff *d, const uint8_t *delta,
 		return digest_wrong(d->out.path, error);
 	return json_report_print(json_pack(
 		"{s:s, s:s, s:o, s:I, s:I, s:I, s:I, s:I}", "output",
-		d->out.path,
-		"form", info.kind == SCD_DELTA_XOR ? "xor" : "conditional",
+		d->out.path, "form", ctl_diff_form_of(info.kind),
 		"instance", json_report_hex(info.instance), "base_generation",
 		(json_int_t)info.base_generation, "generation",
-		(json_int_t)info.generation, "changed_bits",
+		(json_int_t)info.generation,
+		d->old.list ? "changed_entries" : "changed_bits",
 		(json_int_t)info.ncoded, "bytes", (json_int_t)len, "full_bytes",
 		(json_int_t)d->new.len));
 }
 
-static int ctl_diff_write_delta(const struct diff *d)
+static int ctl_diff_encode_list(const struct diff *d, uint8_t **bytes,
+				size_t *len)
+{
+	struct scd_list_change change;
+	int error = digest_list_change(d->old.list, d->new.list, &change);
+
+	if (error)
+		return error;
+	error = scd_list_delta_encode(d->old.list, &change,
+				      d->new.info.generation, bytes, len);
+	scd_list_change_free(&change);
+	return error;
+}
+
+static int ctl_diff_encode(const struct diff *d, uint8_t **bytes, size_t *len)
 {
 	struct scd_digest_info ids = d->new.info;
+
+	if (d->old.list)
+		return ctl_diff_encode_list(d, bytes, len);
+	ids.base_generation = d->old.info.generation;
+	return encoders[d->form](&d->old.bloom, &d->new.bloom, &ids, bytes,
+				 len);
+}
+
+static int ctl_diff_write_delta(const struct diff *d)
+{
 	uint8_t *bytes;
 	size_t len;
 	int error, code = CTL_OK;
 
-	ids.base_generation = d->old.info.generation;
-	error = encoders[d->form](&d->old.bloom, &d->new.bloom, &ids, &bytes,
-				  &len);
+	error = ctl_diff_encode(d, &bytes, &len);
 	if (error)
 		return digest_wrong(d->new.path, error);
 	if (!digest_file_write(d->out.path, bytes, len))

@@ -112,8 +112,12 @@ static void ctl_info_print_text(const struct digest_open *d)
 		       ctl_info_kind_text(i->kind),
 		       ctl_info_coding_text(i->coding));
 	printf("size             %zu bytes\n", d->len);
-	printf("array            %" PRIu64 " bits, %u hash functions%s\n",
-	       i->nbits, i->nhash, digest_hashing_text(i->hashing));
+	if (i->hashing == SCD_HASHING_PREFIX)
+		printf("fingerprints     %.0f bits\n", log2((double)i->nbits));
+	else
+		printf("array            %" PRIu64
+		       " bits, %u hash functions%s\n",
+		       i->nbits, i->nhash, digest_hashing_text(i->hashing));
 	if (d->is_squid)
 		printf("capacity         %" PRIu32 " entries of %u bits\n",
 		       d->squid.capacity, d->squid.entry_bits);

@@ -17,12 +17,12 @@
 const char ctl_query_help[] =
 	"usage: digestctl query [--key HEX] [OPTIONS] FILE URL...\n"
 	"Tells for each URL (-: the lines of standard input) whether a full\n"
-	"digest or one of Squid's (FILE, -: standard input) has it: \"yes\"\n"
-	"may be a false positive, \"no\" is certain. The exit code is 0 when\n"
-	"it has all of them.\n";
+	"digest, a list or one of Squid's digests (FILE, -: standard input)\n"
+	"has it: \"yes\" may be a false positive, \"no\" is certain. The exit\n"
+	"code is 0 when it has all of them.\n";
 
 struct query {
-	const struct scd_bloom *bloom;
+	const struct digest_open *digest;
 	uint8_t secret[SCD_SECRET_BYTES];
 	bool has_key, quiet, json;
 	json_t *report; /* null without --json */
@@ -64,13 +64,20 @@ static void ctl_query_tell(const struct query *q, const char *url, size_t len,
 		printf("%s %.*s\n", has ? "yes" : "no ", (int)len, url);
 }
 
+static bool ctl_query_has(const struct digest_open *d,
+			  const struct scd_key *key)
+{
+	return d->list ? scd_list_has(d->list, key)
+		       : scd_bloom_has(&d->bloom, key);
+}
+
 static void ctl_query_ask(struct query *q, const char *url, size_t len)
 {
-	const struct url_key how = { q->bloom->hashing,
+	const struct url_key how = { q->digest->info.hashing,
 				     q->has_key ? q->secret : NULL };
 	struct scd_key key;
 	int error = url_key(&how, url, len, &key);
-	bool has = !error && scd_bloom_has(q->bloom, &key);
+	bool has = !error && ctl_query_has(q->digest, &key);
 
 	if (error)
 		fprintf(stderr, "digestctl: %.*s: %s\n", (int)len, url,
@@ -118,12 +125,12 @@ static int ctl_query_file(struct query *q, const char *path, char **urls)
 	struct digest_open d;
 	int code = digest_open_full(path, &d);
 
-	if (!code && !q->has_key && d.bloom.hashing == SCD_HASHING_DOUBLE) {
+	if (!code && !q->has_key && d.info.hashing != SCD_HASHING_SQUID) {
 		fprintf(stderr, "digestctl: %s: --key is needed to ask it\n",
 			path);
 		code = CTL_USAGE;
 	}
-	q->bloom = &d.bloom;
+	q->digest = &d;
 	if (!code)
 		code = ctl_query_ask_all(q, urls);
 	digest_close(&d);

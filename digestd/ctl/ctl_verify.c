@@ -83,6 +83,20 @@ static int ctl_verify_judge_list(const struct verify *v,
 	return error;
 }
 
+static int ctl_verify_judge_list_delta(const struct verify *v,
+				       const struct digest_open *d)
+{
+	struct scd_list_change change;
+	int error = SCD_EBASE;
+
+	if (v->base.list)
+		error = scd_list_delta_decode(d->bytes, d->len, &v->limits,
+					      v->base.list, NULL, &change);
+	if (!error)
+		scd_list_change_free(&change);
+	return error;
+}
+
 /* An SCD_ error of a digest's or delta's bytes. */
 static int ctl_verify_judge_ours(const struct verify *v,
 				 const struct digest_open *d)
@@ -100,10 +114,12 @@ static int ctl_verify_judge_ours(const struct verify *v,
 		return ctl_verify_judge_counters(v, d);
 	if (info.kind == SCD_LIST)
 		return ctl_verify_judge_list(v, d);
+	if (info.kind == SCD_LIST_DELTA)
+		return ctl_verify_judge_list_delta(v, d);
 	if (!scd_digest_is_delta(&info))
 		error = scd_digest_decode(d->bytes, d->len, &v->limits, NULL,
 					  &bloom);
-	else if (v->base_path)
+	else if (v->base_path && !v->base.list)
 		error = scd_delta_apply(d->bytes, d->len, &v->limits, &base,
 					NULL, &bloom);
 	else

@@ -11,6 +11,7 @@
 #include "codec/delta.h"
 #include "digestd/ctl/digestctl.h"
 #include "digestd/ctl/digest_file.h"
+#include "digestd/ctl/digest_list.h"
 #include "digestd/ctl/digest_squid.h"
 
 const struct scd_limits digest_any_limits = {
@@ -52,6 +53,9 @@ static int digest_open_decode(struct digest_open *d)
 
 	if (d->is_squid)
 		return SCD_OK;
+	if (d->info.kind == SCD_LIST)
+		return scd_list_decode(d->bytes, d->len, &digest_any_limits,
+				       NULL, &d->list);
 	if (d->info.kind != SCD_COUNTING)
 		return scd_digest_decode(d->bytes, d->len, &digest_any_limits,
 					 NULL, &d->bloom);
@@ -82,6 +86,18 @@ int digest_open_full(const char *path, struct digest_open *d)
 	return error ? digest_wrong(path, error) : CTL_OK;
 }
 
+int digest_open_array(const char *path, struct digest_open *d)
+{
+	int code = digest_open_full(path, d);
+
+	if (code || !d->list)
+		return code;
+	fprintf(stderr, "digestctl: %s: a list of fingerprints, not an array\n",
+		path);
+	digest_close(d);
+	return CTL_NO;
+}
+
 /* Says in which way a delta does not fit, where a header shows it. */
 static int digest_open_wrong_base(const struct digest_open *d,
 				  const struct digest_open *delta)
@@ -106,7 +122,42 @@ static int digest_open_wrong_base(const struct digest_open *d,
 	return CTL_NO;
 }
 
-int digest_step(struct digest_open *d, const struct digest_open *delta)
+static int digest_open_step_list(struct digest_open *d,
+				 const struct digest_open *delta)
+{
+	struct scd_list_change change;
+	struct scd_digest_info info;
+	int error = scd_list_delta_decode(delta->bytes, delta->len,
+					  &digest_any_limits, d->list, &info,
+					  &change);
+
+	if (error == SCD_EBASE)
+		return digest_open_wrong_base(d, delta);
+	if (!error) {
+		error = scd_list_change(d->list, &change, info.generation);
+		scd_list_change_free(&change);
+	}
+	return error ? digest_wrong(delta->path, error) : CTL_OK;
+}
+
+/* Whether a file has frames: they have no header, and begin with their type,
+ * which is no letter. */
+static bool digest_open_has_frames(const struct digest_open *delta)
+{
+	return delta->len > 0 && *delta->bytes < ' ';
+}
+
+static int digest_open_step_frames(struct digest_open *d,
+				   const struct digest_open *frames)
+{
+	int error = digest_list_apply_frames(d->list, frames->bytes,
+					     frames->len, &digest_any_limits);
+
+	return error ? digest_wrong(frames->path, error) : CTL_OK;
+}
+
+static int digest_open_step_array(struct digest_open *d,
+				  const struct digest_open *delta)
 {
 	const struct scd_base base = { .bloom = &d->bloom,
 				       .instance = d->info.instance,
@@ -126,6 +177,34 @@ int digest_step(struct digest_open *d, const struct digest_open *delta)
 	return CTL_OK;
 }
 
+/* A delta that begins with a header. */
+static int digest_open_step(struct digest_open *d, struct digest_open *delta)
+{
+	int error = scd_digest_parse(delta->bytes, delta->len,
+				     &digest_any_limits, &delta->info);
+
+	if (error)
+		return digest_wrong(delta->path, error);
+	return d->list ? digest_open_step_list(d, delta)
+		       : digest_open_step_array(d, delta);
+}
+
+int digest_step(struct digest_open *d, const char *path)
+{
+	struct digest_open delta = { .path = path };
+	int code;
+
+	if (!digest_file_read(path, &delta.bytes, &delta.len))
+		return CTL_IO;
+	code = d->list && digest_open_has_frames(&delta)
+		       ? digest_open_step_frames(d, &delta)
+		       : digest_open_step(d, &delta);
+	if (d->list)
+		scd_list_info(d->list, &d->info);
+	digest_close(&delta);
+	return code;
+}
+
 /* Writes what was encoded, if it was, and releases it. */
 static int digest_open_write_bytes(const char *output, int error,
 				   uint8_t *bytes, size_t len)
@@ -142,7 +221,9 @@ static int digest_open_write_bytes(const char *output, int error,
 int digest_write_full(struct digest_open *d, const char *output)
 {
 	uint8_t *bytes = NULL;
-	int error = scd_digest_encode(&d->bloom, &d->info, &bytes, &d->len);
+	int error = d->list ? scd_list_encode(d->list, &bytes, &d->len)
+			    : scd_digest_encode(&d->bloom, &d->info, &bytes,
+						&d->len);
 
 	return digest_open_write_bytes(output, error, bytes, d->len);
 }
@@ -169,21 +250,46 @@ const char *digest_hashing_text(enum scd_hashing hashing)
 	return " of another kind";
 }
 
-static void digest_open_print_shape(const struct scd_bloom *b)
+static void digest_open_print_shape(const struct digest_open *d)
 {
-	fprintf(stderr, "%" PRIu64 " bits, %u hash functions%s", b->nbits,
-		b->nhash, digest_hashing_text(b->hashing));
+	const struct scd_bloom *b = &d->bloom;
+
+	if (d->list)
+		fprintf(stderr, "a list of fingerprints of %u bits",
+			scd_list_width_of(d->list));
+	else
+		fprintf(stderr, "%" PRIu64 " bits, %u hash functions%s",
+			b->nbits, b->nhash, digest_hashing_text(b->hashing));
+}
+
+static bool digest_open_is_like(const struct digest_open *a,
+				const struct digest_open *b)
+{
+	if (!a->list || !b->list)
+		return !a->list && !b->list &&
+		       scd_bloom_same_shape(&a->bloom, &b->bloom);
+	return scd_list_width_of(a->list) == scd_list_width_of(b->list);
+}
+
+double digest_fill(const struct digest_open *d)
+{
+	struct scd_digest_info info;
+
+	if (!d->list)
+		return scd_bloom_fill(&d->bloom);
+	scd_list_info(d->list, &info);
+	return (double)info.nones / (double)info.nbits;
 }
 
 bool digest_same_shape(const struct digest_open *a, const struct digest_open *b)
 {
-	if (scd_bloom_same_shape(&a->bloom, &b->bloom))
+	if (digest_open_is_like(a, b))
 		return true;
 	fprintf(stderr, "digestctl: %s: %s: ", b->path,
 		scd_strerror(SCD_EMISMATCH));
-	digest_open_print_shape(&b->bloom);
+	digest_open_print_shape(b);
 	fprintf(stderr, "; %s has ", a->path);
-	digest_open_print_shape(&a->bloom);
+	digest_open_print_shape(a);
 	fputs("\n", stderr);
 	return false;
 }
@@ -234,5 +340,6 @@ void digest_close(struct digest_open *d)
 {
 	free(d->bytes);
 	scd_bloom_free(&d->bloom);
+	scd_list_free(&d->list);
 	*d = (struct digest_open){ 0 };
 }

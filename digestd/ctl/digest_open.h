@@ -16,6 +16,7 @@
 #include "codec/bloom.h"
 #include "codec/counting.h"
 #include "codec/digest.h"
+#include "codec/list.h"
 #include "codec/squid.h"
 
 /* All zero is an empty object that digest_close() accepts. */
@@ -24,7 +25,8 @@ struct digest_open {
 	uint8_t *bytes;   /* the file; of a decoded digest null */
 	size_t len;       /* of the file */
 	struct scd_digest_info info;
-	struct scd_bloom bloom;      /* once it is decoded */
+	struct scd_bloom bloom;      /* once it is decoded; */
+	struct scd_list *list;       /* of a list this, and no bloom */
 	bool is_squid;               /* the file is one of Squid's ... */
 	struct scd_squid_info squid; /* ... and says this */
 };
@@ -39,20 +41,24 @@ int digest_wrong(const char *path, int error);
  * digest_close(). */
 int digest_open_header(const char *path, struct digest_open *d);
 
-/* Reads and decodes a full digest, one of Squid's, or counters, of which only
- * the filter is kept. Released with digest_close(). */
+/* Reads and decodes a full digest, a list, one of Squid's, or counters, of
+ * which only the filter is kept. Released with digest_close(). */
 int digest_open_full(const char *path, struct digest_open *d);
 
+/* The same, but a list is refused. */
+int digest_open_array(const char *path, struct digest_open *d);
+
 /*
- * Applies a delta that was read to a digest: a new filter, and a header that
- * says what the delta led to, take the place of the old ones. On errors the
- * digest stays what it was.
+ * Applies a delta in a file to a digest, or frames to a list: what the delta
+ * led to, and a header that says so, take the place of the old ones. On errors
+ * the digest stays what it was, but for frames, of which the first may have
+ * been applied.
  */
-int digest_step(struct digest_open *d, const struct digest_open *delta);
+int digest_step(struct digest_open *d, const char *path);
 
 /*
  * Writes the filter with the header's ids to a file, "-" for standard output,
- * as a full digest; d->len becomes its length.
+ * as a full digest; or the list, with its own. d->len becomes its length.
  */
 int digest_write_full(struct digest_open *d, const char *output);
 
@@ -60,7 +66,11 @@ int digest_write_full(struct digest_open *d, const char *output);
 int digest_write_counting(struct digest_open *d, const struct scd_counting *c,
 			  const char *output);
 
-/* Whether two digests have arrays of the same shape; if not, tells of b. */
+/* The share of its array's bits that a decoded digest has set. */
+double digest_fill(const struct digest_open *d);
+
+/* Whether two digests have arrays of the same shape, or lists of the same
+ * width; if not, tells of b. */
 bool digest_same_shape(const struct digest_open *a,
 		       const struct digest_open *b);
 
