@@ -56,7 +56,7 @@ static const char *build_input_take_line(const struct build_input *in,
 
 static bool build_input_has_filter(const struct build_input *in)
 {
-	return in->bloom || in->counting;
+	return in->bloom || in->counting || in->entries;
 }
 
 /* Every one of them, also what seems to be there: it may be removed. */
@@ -71,9 +71,19 @@ static void build_input_count_batch(struct build_input *in)
 	}
 }
 
+static void build_input_note_batch(struct build_input *in)
+{
+	for (size_t i = 0; i < in->nbatch && !in->error; i++)
+		in->error = digest_entries_add(
+			in->entries,
+			scd_fingerprint(&in->batch[i], BUILD_INPUT_WIDTH));
+}
+
 static void build_input_add_batch(struct build_input *in)
 {
-	if (in->counting)
+	if (in->entries)
+		build_input_note_batch(in);
+	else if (in->counting)
 		build_input_count_batch(in);
 	else
 		in->nkeys +=
@@ -121,7 +131,10 @@ static int build_input_add_lines(struct build_input *in, struct line_reader *r)
 	if (build_input_has_filter(in))
 		build_input_add_batch(in);
 	in->bytes = before + r->bytes;
-	return r->failed ? CTL_IO : CTL_OK;
+	if (in->error)
+		fprintf(stderr, "digestctl: %s: %s\n", r->path,
+			scd_strerror(in->error));
+	return r->failed || in->error ? CTL_IO : CTL_OK;
 }
 
 int build_input_read(struct build_input *in, const char *path)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "codec/bloom.h"
+#include "codec/list.h"
 #include "codec/squid.h"
 #include "codec/tune.h"
 #include "digestd/ctl/digestctl.h"
@@ -22,8 +23,18 @@ static const char *build_shape_squid_mistake(const struct build_shape *s)
 		       : NULL;
 }
 
+static const char *build_shape_list_mistake(const struct build_shape *s)
+{
+	if (s->hashing != SCD_HASHING_DOUBLE)
+		return "--list: lists have a hashing of their own";
+	return s->nbits || s->nhash ? "--list excludes --bits and --hashes"
+				    : NULL;
+}
+
 const char *build_shape_mistake(const struct build_shape *s)
 {
+	if (s->list && build_shape_list_mistake(s))
+		return build_shape_list_mistake(s);
 	if (s->nbits > SCD_BLOOM_MAX_BITS)
 		return "--bits: too many";
 	if (s->nhash > SCD_MAX_HASH)
@@ -47,7 +58,19 @@ const char *build_shape_mistake(const struct build_shape *s)
 
 bool build_shape_needs_count(const struct build_shape *s)
 {
-	return !s->nbits && !s->objects;
+	return !s->nbits && !s->objects && !s->list;
+}
+
+unsigned build_shape_width(const struct build_shape *s, uint64_t nkeys)
+{
+	const uint64_t least = nkeys > s->objects ? nkeys : s->objects;
+	const unsigned width = scd_list_width(least ? least : 1,
+					      s->fp > 0 ? s->fp : DEFAULT_FP);
+
+	if (!width)
+		fputs("digestctl: --objects, --fp: no list has so many and so "
+		      "few\n", stderr);
+	return width;
 }
 
 static int build_shape_find_double(struct build_shape *s)

@@ -15,6 +15,7 @@
 struct build_shape {
 	enum scd_hashing hashing;
 	uint64_t nbits, nhash;
+	bool list;        /* of fingerprints: their width follows */
 	uint64_t objects; /* to expect; in place of nbits */
 	double fp;        /* rate of false positives, with objects */
 };
@@ -27,5 +28,9 @@ bool build_shape_needs_count(const struct build_shape *s);
 
 /* Finds nbits and nhash. An exit code; what is wrong is told. */
 int build_shape_find(struct build_shape *s);
+
+/* The width of a list for so many keys, or for as many as are to be expected;
+ * 0: no list has so few false positives, which is told. */
+unsigned build_shape_width(const struct build_shape *s, uint64_t nkeys);
 
 #endif

@@ -73,6 +73,10 @@ static const struct tool_option build_rows[] = {
 	  .max = 1, .value = "F",
 	  .help = "and so many false positives (0.01; of squid,\n"
 		  "what 5 bits an object give)" },
+	{ .name = "list", .letter = 'l', .kind = OPTION_FLAG,
+	  AT(shape.list),
+	  .help = "a list of fingerprints, as nodes publish it,\n"
+		  "so wide that it has so few false positives" },
 	{ .name = "counting", .letter = 'c', .kind = OPTION_FLAG,
 	  AT(counting),
 	  .help = "a counting digest, from which keys can be\n"
@@ -158,13 +162,14 @@ static int ctl_build_find_shape(struct build *b)
 
 	if (!code && build_shape_needs_count(&b->shape))
 		code = ctl_build_count_objects(b);
-	return code ? code : build_shape_find(&b->shape);
+	return code || b->shape.list ? code : build_shape_find(&b->shape);
 }
 
-/* What is made: a filter, or one that counts. */
+/* What is made: a filter, one that counts, or a list. */
 struct made {
 	struct digest_open digest;
 	struct scd_counting *counting;
+	struct digest_entries entries; /* of a list */
 };
 
 static const struct scd_bloom *ctl_build_filter_of(const struct made *m)
@@ -172,11 +177,28 @@ static const struct scd_bloom *ctl_build_filter_of(const struct made *m)
 	return m->counting ? scd_counting_bloom(m->counting) : &m->digest.bloom;
 }
 
+static int ctl_build_report_list(const struct build *b, const struct made *m,
+				 const struct build_input *in)
+{
+	const struct scd_digest_info *info = &m->digest.info;
+	const double fp = (double)info->nones / (double)info->nbits;
+
+	return json_report_print(json_pack(
+		"{s:s, s:s, s:I, s:I, s:I, s:i, s:f, s:I}", "output",
+		b->out.path, "kind", "list", "lines", (json_int_t)in->lines,
+		"left_out", (json_int_t)in->bad, "nkeys",
+		(json_int_t)info->nkeys, "width",
+		(int)scd_list_width_of(m->digest.list), "fp", fp, "bytes",
+		(json_int_t)m->digest.len));
+}
+
 static int ctl_build_report(const struct build *b, const struct made *m,
 			    const struct build_input *in)
 {
 	const struct scd_bloom *bloom = ctl_build_filter_of(m);
 
+	if (m->digest.list)
+		return ctl_build_report_list(b, m, in);
 	return json_report_print(json_pack(
 		"{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:I}", "output",
 		b->out.path, "kind", m->counting ? "counting" : "full", "lines",
@@ -187,11 +209,40 @@ static int ctl_build_report(const struct build *b, const struct made *m,
 		(json_int_t)m->digest.len));
 }
 
+/* The list of the entries: what is in the input twice is so once. */
+static int ctl_build_make_list(const struct build *b, struct made *m)
+{
+	unsigned width;
+	int error;
+
+	digest_entries_sort(&m->entries);
+	width = build_shape_width(&b->shape, m->entries.n);
+	if (!width)
+		return CTL_NO;
+	digest_entries_cut(&m->entries, BUILD_INPUT_WIDTH, width);
+	error = digest_list_make(&m->entries, width, b->out.instance,
+				 b->out.generation, &m->digest.list);
+	if (error)
+		return digest_wrong("build", error);
+	scd_list_info(m->digest.list, &m->digest.info);
+	return digest_write_full(&m->digest, b->out.path);
+}
+
+static int ctl_build_write(const struct build *b, struct made *m)
+{
+	if (b->shape.list)
+		return ctl_build_make_list(b, m);
+	return m->counting ? digest_write_counting(&m->digest, m->counting,
+						   b->out.path)
+			   : digest_write_full(&m->digest, b->out.path);
+}
+
 static int ctl_build_fill(const struct build *b, struct made *m)
 {
 	struct build_input in = {
-		.bloom = m->counting ? NULL : &m->digest.bloom,
+		.bloom = m->digest.bloom.bits ? &m->digest.bloom : NULL,
 		.counting = m->counting,
+		.entries = b->shape.list ? &m->entries : NULL,
 		.how = { b->shape.hashing, b->secret },
 		.hex = b->hex,
 	};
@@ -200,9 +251,7 @@ static int ctl_build_fill(const struct build *b, struct made *m)
 	if (code)
 		return code;
 	m->digest.info.nkeys = in.nkeys;
-	code = m->counting ? digest_write_counting(&m->digest, m->counting,
-						   b->out.path)
-			   : digest_write_full(&m->digest, b->out.path);
+	code = ctl_build_write(b, m);
 	if (!code && b->out.json)
 		code = ctl_build_report(b, m, &in);
 	return !code && in.bad ? CTL_NO : code;
@@ -214,6 +263,8 @@ static int ctl_build_make(const struct build *b, struct made *m)
 	const unsigned nhash = (unsigned)b->shape.nhash;
 	int error;
 
+	if (b->shape.list)
+		return SCD_OK;
 	if (b->counting) {
 		error = scd_counting_new(&m->counting, b->shape.nbits, nhash);
 		return error ? error
@@ -238,6 +289,7 @@ static int ctl_build_build(struct build *b)
 	error = ctl_build_make(b, &m);
 	code = error ? digest_wrong("build", error) : ctl_build_fill(b, &m);
 	scd_counting_free(&m.counting);
+	digest_entries_free(&m.entries);
 	digest_close(&m.digest);
 	return code;
 }
@@ -249,6 +301,8 @@ static const char *ctl_build_mistake(const struct build *b)
 		return "--key, --hex or --hashing squid is needed";
 	if (!b->out.instance)
 		return "--instance: may not be 0";
+	if (b->shape.list && b->counting)
+		return "--list excludes --counting";
 	return build_shape_mistake(&b->shape);
 }
 

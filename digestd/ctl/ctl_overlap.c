@@ -10,6 +10,11 @@
  * Source: Whang, Vander-Zanden, Taylor, "A Linear-Time Probabilistic Counting
  * Algorithm for Database Applications", 1990, for one set.
  *
+ * Lists say more: as many of their fingerprints are equal as objects are, and
+ * of the others one of one with one of the other by chance, with probability
+ * 2^-width; how many these are is the variance. All are compared in the
+ * smallest of their widths.
+ *
  * All digests are in memory at the same time. They are compared at the smallest
  * of their sizes.
  */
@@ -20,6 +25,7 @@
 #include <unistd.h>
 
 #include "digestd/ctl/digestctl.h"
+#include "digestd/ctl/digest_list.h"
 #include "digestd/ctl/digest_open.h"
 #include "digestd/ctl/json_report.h"
 #include "digestd/tool/arguments.h"
@@ -27,9 +33,9 @@
 const char ctl_overlap_help[] =
 	"usage: digestctl overlap [OPTIONS] DIGEST DIGEST...\n"
 	"Estimates how many objects caches have in common, from full digests\n"
-	"with the same hash functions (-: standard input), and their share of\n"
-	"either; for more than two, as a matrix. All are compared in the\n"
-	"smallest of their sizes.\n";
+	"with the same hash functions or from lists (-: standard input), and\n"
+	"their share of either; for more than two, as a matrix. All are\n"
+	"compared in the smallest of their sizes.\n";
 
 const struct tool_option *const ctl_overlap_options[] = {
 	json_report_options, NULL
@@ -38,6 +44,8 @@ const struct tool_option *const ctl_overlap_options[] = {
 struct overlap {
 	struct digest_open *digests;
 	double *counts; /* estimated keys of each */
+	struct digest_entries *entries; /* of lists: of each, of */
+	unsigned width;			/* so many bits; 0: of arrays */
 	size_t n;
 };
 
@@ -58,8 +66,23 @@ static double ctl_overlap_share(double part, double whole)
 	return whole > 0 ? fmin(1, part / whole) : 0;
 }
 
-static struct common ctl_overlap_compare(const struct overlap *o, size_t a,
-					 size_t b)
+static struct common ctl_overlap_compare_lists(const struct overlap *o,
+					       size_t a, size_t b)
+{
+	const double na = o->counts[a], nb = o->counts[b];
+	const double equal = (double)digest_entries_common(&o->entries[a],
+							   &o->entries[b]);
+	const double chance = (na - equal) * (nb - equal) / exp2(o->width);
+	struct common c = { .objects = fmax(0, equal - chance),
+			    .sd = sqrt(chance) };
+
+	c.share_a = ctl_overlap_share(c.objects, na);
+	c.share_b = ctl_overlap_share(c.objects, nb);
+	return c;
+}
+
+static struct common ctl_overlap_compare_arrays(const struct overlap *o,
+						size_t a, size_t b)
 {
 	const struct scd_bloom *bloom = &o->digests[a].bloom;
 	double bits = (double)bloom->nbits, load = bloom->nhash / bits;
@@ -75,6 +98,13 @@ static struct common ctl_overlap_compare(const struct overlap *o, size_t a,
 	c.share_a = ctl_overlap_share(c.objects, na);
 	c.share_b = ctl_overlap_share(c.objects, nb);
 	return c;
+}
+
+static struct common ctl_overlap_compare(const struct overlap *o, size_t a,
+					 size_t b)
+{
+	return o->width ? ctl_overlap_compare_lists(o, a, b)
+			: ctl_overlap_compare_arrays(o, a, b);
 }
 
 static void ctl_overlap_print_pair(const struct overlap *o)
@@ -153,8 +183,34 @@ static int ctl_overlap_read_all(struct overlap *o, char **paths)
 	return code;
 }
 
+/* Cuts the entries of all to the smallest width. */
+static int ctl_overlap_cut_all(struct overlap *o)
+{
+	int error = SCD_OK;
+
+	o->width = SCD_LIST_MAX_WIDTH;
+	for (size_t i = 0; i < o->n; i++) {
+		unsigned width;
+
+		if (!o->digests[i].list) {
+			digest_same_shape(&o->digests[0], &o->digests[i]);
+			return CTL_NO;
+		}
+		width = scd_list_width_of(o->digests[i].list);
+		o->width = width < o->width ? width : o->width;
+	}
+	for (size_t i = 0; i < o->n && !error; i++) {
+		error = digest_entries_of(o->digests[i].list, &o->entries[i]);
+		if (!error)
+			digest_entries_cut(&o->entries[i], scd_list_width_of(
+						   o->digests[i].list),
+					   o->width);
+	}
+	return error ? digest_wrong("overlap", error) : CTL_OK;
+}
+
 /* Folds all to the size of the smallest. */
-static int ctl_overlap_fit_all(struct overlap *o)
+static int ctl_overlap_fold_all(struct overlap *o)
 {
 	const struct digest_open *least = &o->digests[0];
 	uint64_t most = 0;
@@ -175,9 +231,19 @@ static int ctl_overlap_fit_all(struct overlap *o)
 	return code;
 }
 
+static int ctl_overlap_fit_all(struct overlap *o)
+{
+	return o->digests[0].list ? ctl_overlap_cut_all(o)
+				  : ctl_overlap_fold_all(o);
+}
+
 static int ctl_overlap_count_all(struct overlap *o)
 {
 	for (size_t i = 0; i < o->n; i++) {
+		if (o->width) {
+			o->counts[i] = (double)o->entries[i].n;
+			continue;
+		}
 		o->counts[i] = scd_bloom_cardinality(&o->digests[i].bloom);
 		if (isfinite(o->counts[i]))
 			continue;
@@ -212,15 +278,19 @@ static int ctl_overlap_overlap(struct overlap *o, char **paths, bool json)
 static int ctl_overlap_with_memory(char **paths, size_t n, bool json)
 {
 	struct overlap o = { .digests = calloc(n, sizeof(*o.digests)),
-			     .counts = calloc(n, sizeof(*o.counts)) };
+			     .counts = calloc(n, sizeof(*o.counts)),
+			     .entries = calloc(n, sizeof(*o.entries)) };
 	int code = CTL_IO;
 
-	if (o.digests && o.counts)
+	if (o.digests && o.counts && o.entries)
 		code = ctl_overlap_overlap(&o, paths, json);
 	else
 		fputs("digestctl: overlap: out of memory\n", stderr);
-	while (o.n)
+	while (o.n) {
 		digest_close(&o.digests[--o.n]);
+		digest_entries_free(&o.entries[o.n]);
+	}
+	free(o.entries);
 	free(o.digests);
 	free(o.counts);
 	return code;
