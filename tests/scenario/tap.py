@@ -80,14 +80,14 @@ OF_PURGES = {f"test_{name}.py" for name in """
     invalidation leases lies purge purge_forms purge_soak stale""".split()}
 OF_NEIGHBOURS = {f"test_{name}.py" for name in """
     mixed modules monitoring sidecar squid squid_parent squid_sibling
-    status_page trafficserver varnish_sidecar""".split()}
+    squid_sidecar status_page trafficserver varnish_sidecar""".split()}
 # Whose figures are those of a plain build, or that are about what other
 # programs make of a node's output: nothing for one with sanitizers.
 OF_FIGURES = {"test_distance.py", "test_simulated.py", "test_tutorial.py",
               "test_operating.py", "test_whole.py", "test_monitoring.py",
               "test_status_page.py", "test_varnish_sidecar.py",
               "test_mixed.py", "test_modules.py", "test_squid_parent.py",
-              "test_trafficserver.py"}
+              "test_squid_sidecar.py", "test_trafficserver.py"}
 # Where threads meet: what make check-threads runs, which is slow.
 OF_THREADS = {f"test_{name}.py" for name in """
     access_log admission chaos cluster coming disk faults front handover kill

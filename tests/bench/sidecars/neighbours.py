@@ -24,6 +24,7 @@ from cluster import until
 
 DIGEST_PERIOD_S = 5  # of a Squid; 3,600 as it ships
 SQUID_MEMORY_MB = 4
+HALFWAY_S = 300  # a Squid reads its store anew: on a busy machine, for minutes
 OFFERED_S = 1  # within which what is held is in the node's digest
 # As it ships, Varnish ends an answer that 50 objects do not make room for.
 VARNISH_MORE = ["-p", "nuke_limit=10000"]
@@ -339,7 +340,7 @@ class SquidSiblings(Squid):
         for squid in self.squids:
             squid.start()
         for squid, urls in zip(self.squids, held):
-            until(lambda s=squid, u=urls: s.claims(u, .8), 60, .2,
+            until(lambda s=squid, u=urls: s.claims(u, .8), HALFWAY_S, .2,
                   "a digest of what it holds")
 
     def found(self):
