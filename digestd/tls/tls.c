@@ -18,6 +18,7 @@
 #include <time.h>
 
 #include "digestd/tls/tls_pair.h"
+#include "digestd/tls/tls_priorities.h"
 #include "digestd/tls/tls_ticket_key.h"
 
 enum { NAME_BYTES = 256 }; /* of a server, with a zero */
@@ -86,18 +87,6 @@ static int tls_finished(gnutls_session_t session, unsigned type, unsigned when,
 	if (incoming)
 		h->done = true;
 	return 0;
-}
-
-static const char *tls_priorities(enum tls_version oldest)
-{
-	switch (oldest) {
-	case TLS_1_2:
-		return "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:"
-		       "%SERVER_PRECEDENCE";
-	case TLS_1_3:
-		return "NORMAL:-VERS-ALL:+VERS-TLS1.3";
-	}
-	return "NORMAL";
 }
 
 static int tls_load_other(struct tls *tls, const struct tls_pair_files *files,

@@ -12,7 +12,7 @@
  * "http/1.1" or "http/1.0" (RFC 7301, 3.2), or "h2" where tls_offer_h2() says
  * so. From any thread.
  *
- * A handshake costs some 0.5 ms of CPU; with tickets (where no certificate is
+ * A handshake costs some 0.2 ms of CPU; with tickets (where no certificate is
  * asked for) a client that comes again pays less.
  */
 #ifndef DIGESTD_TLS_TLS_H

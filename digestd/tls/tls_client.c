@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "digestd/tls/tls_pem.h"
+#include "digestd/tls/tls_priorities.h"
 
 /*
  * The names are those of descriptors. Numbers are taken in turn from a range,
@@ -91,17 +92,6 @@ static int tls_client_copy_all(struct tls_client *tls)
 	return 0;
 }
 
-static const char *tls_client_priorities(enum tls_version oldest)
-{
-	switch (oldest) {
-	case TLS_1_2:
-		return "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
-	case TLS_1_3:
-		return "NORMAL:-VERS-ALL:+VERS-TLS1.3";
-	}
-	return "NORMAL";
-}
-
 static int tls_client_load(struct tls_client *tls,
 			   const struct tls_files *files,
 			   struct tls_fault *fault)
@@ -110,7 +100,7 @@ static int tls_client_load(struct tls_client *tls,
 
 	if (gnutls_certificate_allocate_credentials(&tls->credentials) ||
 	    gnutls_priority_init(&tls->priority,
-				 tls_client_priorities(files->oldest), NULL))
+				 tls_priorities(files->oldest), NULL))
 		return -ENOMEM;
 	err = tls_pem_load(&tls->pem, files, tls->credentials, fault);
 	return err ? err : tls_client_copy_all(tls);

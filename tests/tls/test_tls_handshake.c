@@ -197,11 +197,62 @@ static void a_half_written_pair_leaves_the_old_one(void **state)
 	tls_client_unref(client);
 }
 
+/* A client with a share of X25519 alone, as most have, is served with that:
+ * another group would cost it a round trip. */
+static void what_is_chosen_costs_little(void **state)
+{
+	static const struct {
+		const char *offered;
+		gnutls_group_t group;
+		gnutls_cipher_algorithm_t cipher;
+	} cases[] = {
+		{"NORMAL:-GROUP-ALL:+GROUP-X25519:+GROUP-SECP256R1",
+		 GNUTLS_GROUP_X25519, GNUTLS_CIPHER_AES_128_GCM},
+		{"NORMAL:-GROUP-ALL:+GROUP-SECP256R1", GNUTLS_GROUP_SECP256R1,
+		 GNUTLS_CIPHER_AES_128_GCM},
+		{"NORMAL:-CIPHER-ALL:+CHACHA20-POLY1305:+AES-256-GCM:"
+		 "-GROUP-ALL:+GROUP-X25519", GNUTLS_GROUP_X25519,
+		 GNUTLS_CIPHER_AES_256_GCM},
+		{"NORMAL:-VERS-ALL:+VERS-TLS1.2:-CIPHER-ALL:+AES-256-CBC:"
+		 "+AES-128-GCM:-GROUP-ALL:+GROUP-X25519", GNUTLS_GROUP_X25519,
+		 GNUTLS_CIPHER_AES_128_GCM},
+	};
+	gnutls_certificate_credentials_t none;
+	struct tls *tls = certificate_listener(&host);
+
+	(void)state;
+	assert_int_equal(gnutls_certificate_allocate_credentials(&none), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct end *server = end_new(GNUTLS_SERVER);
+		struct end *client = end_new(GNUTLS_CLIENT |
+					     GNUTLS_KEY_SHARE_TOP);
+		struct tls_handshake h;
+
+		assert_int_equal(tls_begin(tls, server->session, &h), 0);
+		assert_int_equal(gnutls_priority_set_direct(client->session,
+							    cases[i].offered,
+							    NULL), 0);
+		gnutls_credentials_set(client->session, GNUTLS_CRD_CERTIFICATE,
+				       none);
+		assert_true(shake_hands(client, server));
+		assert_int_equal(gnutls_group_get(client->session),
+				 cases[i].group);
+		assert_int_equal(gnutls_cipher_get(client->session),
+				 cases[i].cipher);
+		end_free(client);
+		end_free(server);
+		tls_end(&h);
+	}
+	tls_unref(tls);
+	gnutls_certificate_free_credentials(none);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whom_a_client_trusts),
 		cmocka_unit_test(a_half_written_pair_leaves_the_old_one),
+		cmocka_unit_test(what_is_chosen_costs_little),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
