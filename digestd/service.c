@@ -56,13 +56,6 @@ enum {
 	ADMIN_HEADER_BYTES = 8192,
 };
 
-/* What the workers report, on its way to the service loop. */
-struct outcome_message {
-	struct loop_call call;
-	struct service *service;
-	struct worker_outcome outcome;
-};
-
 /* Those that service_run() handles. */
 static void service_signals(sigset_t *set)
 {
@@ -87,51 +80,6 @@ void service_block_signals(void)
 bool service_holds(struct service *s, const struct scd_key *key)
 {
 	return cache_holds(s->cache, key);
-}
-
-/* Outcomes: from the workers to the follower */
-
-void service_report_lookups(struct service *s)
-{
-	uint64_t sum = 0;
-
-	if (!s->follow)
-		return;
-	for (unsigned i = 0; i < s->nworkers; i++)
-		sum += worker_lookups(s->workers[i]);
-	peer_follower_lookups(s->follow, sum - s->lookups);
-	s->lookups = sum;
-}
-
-static void service_on_outcome_here(void *arg)
-{
-	struct outcome_message *m = arg;
-	struct service *s = m->service;
-
-	if (s->follow) {
-		service_report_lookups(s);
-		service_note_outcome(s, &m->outcome);
-		peer_follower_outcome(
-			s->follow, m->outcome.peer, m->outcome.kind,
-			m->outcome.rtt_ms ? m->outcome.rtt_ms : -1.0,
-			m->outcome.body_bytes);
-	}
-	free(m);
-}
-
-/* In a worker's thread. */
-static void service_on_outcome(void *arg, const struct worker_outcome *outcome)
-{
-	struct service *s = arg;
-	struct outcome_message *m = calloc(1, sizeof(*m));
-
-	if (!m)
-		return; /* one sample less */
-	m->service = s;
-	m->outcome = *outcome;
-	m->call.run = service_on_outcome_here;
-	m->call.arg = m;
-	loop_post(s->loop, &m->call);
 }
 
 static void service_on_view(void *arg)
@@ -518,6 +466,8 @@ static int service_start(struct service *s)
 	if (!err && s->members)
 		digest_api_on_introduction(s->api, service_on_introduction, s);
 	if (!err)
+		err = service_start_outcomes(s);
+	if (!err)
 		err = service_start_workers(s);
 	if (!err)
 		err = service_start_admin(s);
@@ -629,6 +579,7 @@ void service_free(struct service **out)
 	upstream_names_free(&s->names);
 	unstored_free(&s->unstored);
 	client_rates_free(&s->rates);
+	service_free_outcomes(s);
 	free(s->asked);
 	access_log_free(&s->access_log);
 	placer_free(&s->placer);

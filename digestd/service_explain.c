@@ -314,6 +314,7 @@ json_t *service_explain(struct service *s, struct target *t)
 	uint8_t secret[SCD_SECRET_BYTES];
 	struct scd_key key;
 
+	service_take_outcomes(s);
 	if (!o || config_explain(s->config, t, service_explain_line, o)) {
 		json_decref(o);
 		return NULL;

@@ -32,6 +32,7 @@ struct node_status;
 struct origin_watch;
 struct origins;
 struct service_asked;
+struct service_outcomes;
 struct sidecar;
 struct sockaddr;
 struct table_share;
@@ -82,6 +83,7 @@ struct service {
 	struct unstored *unstored;
 	struct client_rates *rates;
 	struct service_asked *asked; /* null: nobody was */
+	struct service_outcomes *outcomes;
 	struct access_log *access_log;
 	struct placer *placer;
 	struct lease_desk *leases;
@@ -137,9 +139,6 @@ void service_count(const struct service *s, struct worker_counters *sum);
  * negative errno, and then the old one goes on. */
 int service_open_access_log(struct service *s, const struct config *c);
 
-/* Tells the follower of the lookups since the last time. */
-void service_report_lookups(struct service *s);
-
 /* Begins to tick, and ends that. */
 void service_start_ticks(struct service *s);
 void service_end_ticks(struct service *s);
@@ -170,6 +169,14 @@ int service_start_share(struct service *s);
 /* Adds that cache, and what is for Squids and modules, to a status, if there
  * are any. */
 void service_sidecar_status(const struct service *s, struct node_status *out);
+
+/* What came of asking peers, in service_outcomes.c: makes what it waits in
+ * (0 or -ENOMEM); adds an outcome, in a worker's thread, arg is the service;
+ * passes all that wait to the follower; frees them. */
+int service_start_outcomes(struct service *s);
+void service_on_outcome(void *arg, const struct worker_outcome *outcome);
+void service_take_outcomes(struct service *s);
+void service_free_outcomes(struct service *s);
 
 /* Remembers what came of asking a peer; and explains what counts for a target,
  * which becomes the one that is looked up, and what is known of it: null

@@ -37,6 +37,7 @@ void service_status(void *arg, struct node_status *out)
 {
 	struct service *s = arg;
 
+	service_take_outcomes(s);
 	*out = (struct node_status){
 		.node = s->config->node,
 		.instance = s->instance,

@@ -120,7 +120,7 @@ static void service_tick(void *arg)
 	struct service *s = arg;
 	int64_t now_ms = loop_now_ms(s->loop);
 
-	service_report_lookups(s);
+	service_take_outcomes(s);
 	service_look_ready(s);
 	service_follow_objects(s, now_ms);
 	cache_collect(s->cache);
