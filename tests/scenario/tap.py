@@ -67,7 +67,8 @@ class Tap:
 # Each set is a test of its own for Automake, of about the same length. make
 # check runs them side by side: all of them mostly wait. What clients and
 # origins say to one node; what else becomes of one node; what purges and age
-# forbid to serve; what stands beside nodes: other caches, who watches them.
+# forbid to serve; what stands beside nodes: other caches, who watches them; and
+proxies with their logs and modules.
 # Those of no set are of clusters.
 OF_MESSAGES = {f"test_{name}.py" for name in """
     causes cookies early front http http2 interim origins poisoning
@@ -79,8 +80,10 @@ OF_ONE_NODE = {f"test_{name}.py" for name in """
 OF_PURGES = {f"test_{name}.py" for name in """
     invalidation leases lies purge purge_forms purge_soak stale""".split()}
 OF_NEIGHBOURS = {f"test_{name}.py" for name in """
-    mixed modules monitoring sidecar squid squid_parent squid_sibling
-    squid_sidecar status_page trafficserver varnish_sidecar""".split()}
+    mixed monitoring sidecar squid squid_parent squid_sibling
+    status_page""".split()}
+OF_PROXIES = {f"test_{name}.py" for name in """
+    modules squid_sidecar trafficserver varnish_sidecar""".split()}
 # Whose figures are those of a plain build, or that are about what other
 # programs make of a node's output: nothing for one with sanitizers.
 OF_FIGURES = {"test_distance.py", "test_simulated.py", "test_tutorial.py",
@@ -113,7 +116,7 @@ def files(names=None):
             and is_wanted(name)
             and (name in names if names else
                  name not in (OF_MESSAGES | OF_ONE_NODE | OF_PURGES
-                              | OF_NEIGHBOURS))]
+                              | OF_NEIGHBOURS | OF_PROXIES))]
 
 
 def run(args):
