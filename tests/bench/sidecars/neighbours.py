@@ -24,7 +24,7 @@ from cluster import until
 
 DIGEST_PERIOD_S = 5  # of a Squid; 3,600 as it ships
 SQUID_MEMORY_MB = 4
-HALFWAY_S = 300  # a Squid reads its store anew: on a busy machine, for minutes
+HALFWAY_S = 120  # in which a Squid has read its store anew
 OFFERED_S = 1  # within which what is held is in the node's digest
 # As it ships, Varnish ends an answer that 50 objects do not make room for.
 VARNISH_MORE = ["-p", "nuke_limit=10000"]
@@ -331,16 +331,18 @@ class SquidSiblings(Squid):
     def halfway(self):
         """A Squid asks for a digest when it first needs it, and for the next
         five minutes after the one has expired: in the time of a replay it
-        would know empty caches only. Started anew, it asks again."""
+        would know empty caches only. Started anew, it asks again. Of what it
+        has fetched last a full one does not keep all."""
         held = [[url for code, _, _, url, by in s.ways()
                  if code == "TCP_MISS/200" and by == "FIRSTUP_PARENT"
-                 ][-100:-50] for s in self.squids]
+                 and url in kept][-100:-50]
+                for s, kept in ((s, s.stored()) for s in self.squids)]
         for squid in self.squids:
             squid.process.end()
         for squid in self.squids:
             squid.start()
         for squid, urls in zip(self.squids, held):
-            until(lambda s=squid, u=urls: s.claims(u, .8), HALFWAY_S, .2,
+            until(lambda s=squid, u=urls: s.claims(u, .9), HALFWAY_S, .2,
                   "a digest of what it holds")
 
     def found(self):
