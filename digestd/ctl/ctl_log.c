@@ -3,20 +3,16 @@
  * that it shares. Filters run here, and who reads too slowly misses records,
  * which are counted; the node knows of neither.
  */
-#include <errno.h>
 #include <fnmatch.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "digestd/ctl/digestctl.h"
 #include "digestd/ctl/figures.h"
-#include "digestd/ctl/node_client.h"
-#include "digestd/http/access_feed.h"
+#include "digestd/ctl/record_reader.h"
 #include "digestd/tool/arguments.h"
 
 const char ctl_log_help[] =
@@ -169,85 +165,40 @@ static void ctl_log_take(struct log_arguments *a, const char *line, size_t len)
 	json_decref(o);
 }
 
-/* Whether the node is still there; waits for a moment. */
-static bool ctl_log_wait(const struct node_client *c)
+static int ctl_log_follow(struct log_arguments *a, struct record_reader *r)
 {
-	struct pollfd node = { .fd = c->fd, .events = POLLIN };
-
-	return poll(&node, 1, LOG_POLL_MS) <= 0;
-}
-
-static int ctl_log_follow(struct log_arguments *a, const struct node_client *c,
-			  const struct access_feed *feed)
-{
-	char *line = malloc(ACCESS_FEED_LINE_MAX + 1);
-	struct access_feed_reader r;
-	int code = line ? CTL_OK : CTL_IO;
+	const char *line;
 	uint64_t lost;
 	size_t len;
 
-	access_feed_begin(&r, feed);
-	while (!code && !log_ended && a->printed < a->count &&
-	       !ferror(stdout)) {
-		bool some = access_feed_next(&r, line, &len, &lost);
-
+	while (!log_ended && a->printed < a->count && !ferror(stdout)) {
+		line = record_reader_next(r, &len, &lost);
 		if (lost)
 			fprintf(stderr, "digestctl: %llu records missed\n",
 				(unsigned long long)lost);
-		if (some) {
+		if (line) {
 			ctl_log_take(a, line, len);
 			continue;
 		}
 		fflush(stdout);
-		if (!ctl_log_wait(c)) {
-			fprintf(stderr, "digestctl: %s: digestd has ended\n",
-				c->path);
-			code = CTL_IO;
-		}
+		if (!record_reader_wait(r, LOG_POLL_MS))
+			return CTL_IO;
 	}
-	free(line);
-	return code;
-}
-
-static int ctl_log_open(struct log_arguments *a, const struct node_client *c)
-{
-	const struct access_feed *feed;
-	int code = CTL_IO;
-
-	feed = mmap(NULL, sizeof(*feed), PROT_READ, MAP_SHARED, c->passed, 0);
-	if (feed == MAP_FAILED) {
-		fprintf(stderr, "digestctl: %s: shared records: %s\n", c->path,
-			strerror(errno));
-		return code;
-	}
-	if (feed->version == ACCESS_FEED_VERSION)
-		code = ctl_log_follow(a, c, feed);
-	else
-		fprintf(stderr, "digestctl: %s: what answers is no digestd of "
-			"this version\n", c->path);
-	munmap((void *)(uintptr_t)feed, sizeof(*feed));
-	return code;
+	return CTL_OK;
 }
 
 static int ctl_log_run(struct log_arguments *a)
 {
 	const struct sigaction act = { .sa_handler = ctl_log_on_signal };
-	struct node_client c;
-	json_t *answer;
-	int code = node_client_open(&c, &a->control);
+	struct record_reader r;
+	int code = record_reader_open(&r, &a->control);
 
 	if (code)
 		return code;
 	sigaction(SIGINT, &act, NULL);
 	sigaction(SIGTERM, &act, NULL);
-	code = node_client_ask(&c, json_pack("{s:s}", "command", "log"),
-			       &answer);
-	if (code == CTL_NO)
-		node_client_tell_refusal(answer);
-	json_decref(answer);
-	if (!code)
-		code = ctl_log_open(a, &c);
-	node_client_close(&c);
+	code = ctl_log_follow(a, &r);
+	record_reader_close(&r);
 	return code;
 }
 

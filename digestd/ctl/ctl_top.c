@@ -13,22 +13,28 @@
 
 #include "digestd/ctl/digestctl.h"
 #include "digestd/ctl/json_report.h"
+#include "digestd/ctl/latencies.h"
 #include "digestd/ctl/node_client.h"
+#include "digestd/ctl/record_reader.h"
 #include "digestd/ctl/top_frame.h"
 #include "digestd/tool/arguments.h"
 
 const char ctl_top_help[] =
 	"usage: digestctl top [OPTIONS]\n"
 	"Shows how a running node and its peers stand, again and again:\n"
-	"requests and where they are answered from, memory, and what each\n"
-	"peer delivers. q ends it. Where standard output is no terminal, it\n"
-	"prints one frame.\n";
+	"requests and where they are answered from, how long they take, memory,\n"
+	"what each peer delivers, and the URLs that are asked for most. q ends\n"
+	"it. Where standard output is no terminal, it prints one frame.\n";
+
+enum { TOP_RECORDS_MS = 20 }; /* within which they are read */
 
 struct top {
 	struct control_options control;
 	bool once;
 	double delay;
 	struct node_client client;
+	struct record_reader records;
+	struct hot_urls hot;
 	json_t *earlier; /* status */
 	double earlier_s;
 	struct termios was;
@@ -62,8 +68,25 @@ static double ctl_top_now_s(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
+static void ctl_top_take_records(struct top *t)
+{
+	const char *line;
+	uint64_t lost;
+	size_t len;
+
+	while ((line = record_reader_next(&t->records, &len, &lost)))
+		hot_urls_add(&t->hot, line, len);
+}
+
+static int ctl_top_left_ms(double left_s)
+{
+	int left_ms = (int)(left_s * 1000) + 1;
+
+	return left_ms < TOP_RECORDS_MS ? left_ms : TOP_RECORDS_MS;
+}
+
 /* Waits for the next frame; whether there is to be one. */
-static bool ctl_top_wait(const struct top *t, bool keys)
+static bool ctl_top_wait(struct top *t, bool keys)
 {
 	double end_s = t->earlier_s + t->delay, left_s;
 	struct pollfd in = { .fd = keys ? STDIN_FILENO : -1,
@@ -71,8 +94,9 @@ static bool ctl_top_wait(const struct top *t, bool keys)
 	char key;
 
 	while (!top_ended && (left_s = end_s - ctl_top_now_s()) > 0) {
-		int n = poll(&in, 1, (int)(left_s * 1000) + 1);
+		int n = poll(&in, 1, ctl_top_left_ms(left_s));
 
+		ctl_top_take_records(t);
 		if (n < 0)
 			return !top_ended; /* another size: at once */
 		if (n > 0 && (read(STDIN_FILENO, &key, 1) < 1 || key == 'q' ||
@@ -96,7 +120,7 @@ static int ctl_top_ask(struct top *t, json_t **status)
 	return code;
 }
 
-static void ctl_top_show(const struct top_frame *f)
+static void ctl_top_show(struct top_frame *f)
 {
 	struct winsize size = { .ws_row = 24, .ws_col = 80 };
 	char *text = NULL;
@@ -105,18 +129,27 @@ static void ctl_top_show(const struct top_frame *f)
 
 	if (!to)
 		return;
+	ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+	f->rows = size.ws_row;
 	top_frame_print(f, to);
-	if (!fclose(to)) {
-		ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+	if (!fclose(to))
 		top_frame_show(text, size.ws_row, size.ws_col, stdout);
-	}
 	free(text);
+}
+
+/* Of the same instance, whose requests are those that have records. */
+static double ctl_top_requests(const struct top_frame *f)
+{
+	const struct latencies between = { f->earlier, f->status };
+	double n = latencies_requests(&between);
+
+	return n > 0 ? n : 0;
 }
 
 /* One frame, which is what the next one is compared with. */
 static int ctl_top_frame(struct top *t, bool live)
 {
-	struct top_frame f = { .earlier = t->earlier };
+	struct top_frame f = { .earlier = t->earlier, .hot = &t->hot };
 	json_t *status;
 	int code = ctl_top_ask(t, &status);
 	double now_s = ctl_top_now_s();
@@ -125,6 +158,7 @@ static int ctl_top_frame(struct top *t, bool live)
 		return code;
 	f.status = status;
 	f.seconds = now_s - t->earlier_s;
+	hot_urls_end_frame(&t->hot, ctl_top_requests(&f), f.seconds);
 	if (t->control.json)
 		code = json_report_print(top_frame_json(&f));
 	else if (live)
@@ -132,6 +166,7 @@ static int ctl_top_frame(struct top *t, bool live)
 	else
 		top_frame_print(&f, stdout);
 	fflush(stdout);
+	hot_urls_fade(&t->hot, f.seconds);
 	json_decref(t->earlier);
 	t->earlier = status;
 	t->earlier_s = now_s;
@@ -203,7 +238,10 @@ int ctl_top(int argc, char **argv)
 	code = node_client_open(&t.client, &t.control);
 	if (code)
 		return code;
-	code = ctl_top_run(&t);
+	code = record_reader_open(&t.records, &t.control);
+	if (!code)
+		code = ctl_top_run(&t);
+	record_reader_close(&t.records);
 	node_client_close(&t.client);
 	json_decref(t.earlier);
 	return code;

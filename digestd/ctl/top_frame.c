@@ -7,7 +7,13 @@
 #include <string.h>
 
 #include "digestd/ctl/figures.h"
+#include "digestd/ctl/latencies.h"
 #include "digestd/ctl/peer_rows.h"
+
+enum {
+	TOP_FRAME_OTHERS = 12, /* rows that are no peers: heads, and five URLs */
+	TOP_FRAME_PEERS_MIN = 3,
+};
 
 /* What the figures of a frame are made of: a second. */
 struct top_rates {
@@ -66,10 +72,29 @@ static const char *top_frame_state(const json_t *status)
 								"  NOT READY";
 }
 
+static struct latencies top_frame_latencies(const struct top_frame *f)
+{
+	return (struct latencies){
+		.earlier = top_frame_is_same_instance(f) ? f->earlier : NULL,
+		.status = f->status,
+	};
+}
+
+/* Rows of peers that leave some to what is below; 0: all. */
+static unsigned top_frame_peers(const struct top_frame *f)
+{
+	if (!f->rows)
+		return 0;
+	return f->rows > TOP_FRAME_OTHERS + TOP_FRAME_PEERS_MIN
+		       ? f->rows - TOP_FRAME_OTHERS : TOP_FRAME_PEERS_MIN;
+}
+
 void top_frame_print(const struct top_frame *f, FILE *to)
 {
 	const struct top_rates r = top_frame_rates(f);
+	const struct latencies took = top_frame_latencies(f);
 	const struct peer_rows rows = {
+		.most = top_frame_peers(f),
 		.status = f->status,
 		.earlier = top_frame_is_same_instance(f) ? f->earlier : NULL,
 		.seconds = f->seconds,
@@ -83,28 +108,35 @@ void top_frame_print(const struct top_frame *f, FILE *to)
 	top_frame_print_room(json_object_get(f->status, "store"), "memory", to);
 	top_frame_print_room(json_object_get(f->status, "disk"), "disk", to);
 	fprintf(to, "\nhit %.1f %%  peers %.1f %%  origin %.1f %%  "
-		"collapsed %.1f %%  errors %.0f/s\n\n",
+		"collapsed %.1f %%  errors %.0f/s\n",
 		top_frame_percent(r.local, &r),
 		top_frame_percent(r.remote, &r),
 		top_frame_percent(r.origin, &r),
 		top_frame_percent(r.collapsed, &r), r.errors + r.refused);
+	latencies_print(&took, to);
+	fputc('\n', to);
 	if (json_array_size(json_object_get(f->status, "peers")))
 		peer_rows_print(&rows, to);
 	else
 		fputs("no peers\n", to);
+	hot_urls_print(f->hot, TOP_FRAME_HOTTEST, to);
 }
 
 json_t *top_frame_json(const struct top_frame *f)
 {
 	const struct top_rates r = top_frame_rates(f);
+	const struct latencies took = top_frame_latencies(f);
 
-	return json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:O}",
+	return json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o, "
+			 "s:O}",
 			 "node", figures_text(f->status, "node"), "seconds",
 			 f->seconds, "requests_per_s", r.requests,
 			 "local_hits_per_s", r.local, "remote_hits_per_s",
 			 r.remote, "misses_per_s", r.origin, "collapsed_per_s",
 			 r.collapsed, "errors_per_s", r.errors + r.refused,
-			 "status", f->status);
+			 "first_byte", latencies_json(&took), "hottest",
+			 hot_urls_json(f->hot, TOP_FRAME_HOTTEST), "status",
+			 f->status);
 }
 
 void top_frame_show(const char *text, unsigned rows, unsigned columns, FILE *to)

@@ -8,11 +8,17 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "digestd/ctl/hot_urls.h"
+
+enum { TOP_FRAME_HOTTEST = 10 }; /* URLs that are shown */
+
 /* Two status of one node; the earlier one may be another instance's, of which
  * nothing is subtracted. */
 struct top_frame {
 	const json_t *earlier, *status;
 	double seconds; /* between the two; > 0 */
+	unsigned rows;	/* of the terminal; 0: no end */
+	const struct hot_urls *hot;
 };
 
 /* Prints it as lines; the terminal cuts what is too long. */

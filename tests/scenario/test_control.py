@@ -214,15 +214,55 @@ def test_top_once(three, origin):
     assert abs(frame["local_hits_per_s"] - rate) * frame["seconds"] < 1.5
     assert rate > 0 and n >= rate * .5 - 1
     assert frame["seconds"] >= .5 and frame["misses_per_s"] == 0
+    of = frame["first_byte"]
+    assert set(of) == {"all", "memory"} and of["all"] == of["memory"]
+    assert 0 < of["all"]["p50_s"] <= of["all"]["p99_s"] < frame["seconds"]
+    hot, = frame["hottest"]
+    assert hot["url"] == "http://www.example.com/a"
+    assert hot["source"] == "memory"
+    assert hot["requests_per_s"] == pytest.approx(rate, rel=.1)
+    assert hot["bytes_per_s"] == pytest.approx(1000 * rate, rel=.1)
     code, out, _ = ctl(three[0], "top", "-d", "0.05")  # no terminal
     lines = out.splitlines()
-    assert code == 0 and len(lines) == 6
+    assert code == 0 and len(lines) in (7, 9)  # the last URL before it, too
     assert re.fullmatch(r"n1  up [\d.]+s  \d+ req/s  memory \S+/256M", lines[0])
     assert lines[1].startswith("hit 0.0 %  peers 0.0 %  origin 0.0 %  ")
-    assert "HITS/s" in lines[3] and lines[4].startswith("n2 ")
+    assert lines[2] == "first byte p50/p99"  # of nobody
+    assert "HITS/s" in lines[4] and lines[5].startswith("n2 ")
     ctl(three[0], "drain")
     assert ctl(three[0], "top", "-d", "0.05")[1].startswith("n1  DRAINED  up")
     assert ctl(three[0], "top", "-d", "0.001")[0] == 2
+
+
+def read_frame(stream):
+    """The next object of a stream of them, which ends with a line of its own."""
+    lines = iter(stream.readline, "}\n")
+    return json.loads("".join(lines) + "}")
+
+
+def test_top_hottest(node, origin):
+    """What comes once is not hot, however much of that there is."""
+    origin.set("/hot", fields=MAXAGE, body=b"x")
+    origin.set("/warm", fields=MAXAGE, body=b"x")
+    p = subprocess.Popen([CTL, "top", "--json", "-d", "1", "--control",
+                          socket_of(node)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert read_frame(p.stdout)["hottest"] == []
+        for i in range(400):
+            node.get(f"/once/{i}")
+            if i % 10 == 0:
+                node.get("/hot")
+                node.get("/hot")
+                node.get("/warm")
+        rows = read_frame(p.stdout)["hottest"]
+        while len(rows) < 2 or "once" in rows[1]["url"]:
+            rows = read_frame(p.stdout)["hottest"]
+    finally:
+        p.terminate()
+        p.wait()
+    assert [r["url"].rsplit("/", 1)[1] for r in rows[:2]] == ["hot", "warm"]
+    assert rows[0]["requests_per_s"] == \
+        pytest.approx(2 * rows[1]["requests_per_s"], rel=.3)
 
 
 def resize(terminal, rows, columns):
