@@ -50,6 +50,29 @@ unsigned service_workers(const struct service *s)
 	return sockets > wanted ? sockets : wanted;
 }
 
+static const char *service_name_given(struct service *s, const char *listener,
+				      const char *address)
+{
+	const struct listen_how how = {
+		.address = address,
+		.given = &s->handover.given,
+		.listener = listener,
+	};
+
+	return listen_name_given(&how);
+}
+
+/* Names of sockets, while they are there. */
+static void service_keep_names(struct service *s)
+{
+	const struct config *c = s->config;
+	struct service_handover *h = &s->handover;
+
+	h->data_name = service_name_given(s, "data", c->listen_data);
+	h->peer_name = service_name_given(s, "peer", c->listen_peer);
+	h->admin_name = service_name_given(s, "admin", c->listen_admin);
+}
+
 int service_check_given(struct service *s)
 {
 	const struct listen_given_socket *left =
@@ -66,6 +89,7 @@ int service_check_given(struct service *s)
 		log_write(LOG_WARNING, "handover", "port %u is not listened on "
 			  "any more: it is no listener's of this configuration",
 			  listen_port(left->fd));
+	service_keep_names(s);
 	listen_given_free(&s->handover.given);
 	return fatal ? -EINVAL : 0;
 }
@@ -241,15 +265,18 @@ static void service_on_successor(void *arg, unsigned events)
 		service_lose_successor(s);
 }
 
-static void service_add_socket(int *sockets, unsigned *n, int fd)
+static void service_add_socket(struct handover_socket *sockets, unsigned *n,
+			       int fd, const char *name)
 {
 	if (fd >= 0)
-		sockets[(*n)++] = fd;
+		sockets[(*n)++] = (struct handover_socket){ fd, name };
 }
 
 static int service_start_successor(struct service *s)
 {
-	int *sockets = calloc(2 * s->nworkers + 1, sizeof(*sockets));
+	const struct service_handover *h = &s->handover;
+	struct handover_socket *sockets =
+		calloc(2 * s->nworkers + 1, sizeof(*sockets));
 	unsigned n = 0;
 	int err = -ENOMEM;
 
@@ -257,13 +284,16 @@ static int service_start_successor(struct service *s)
 		return err;
 	for (unsigned i = 0; i < s->nworkers; i++) {
 		service_add_socket(sockets, &n,
-				   worker_data_socket(s->workers[i]));
+				   worker_data_socket(s->workers[i]),
+				   h->data_name);
 		service_add_socket(sockets, &n,
-				   worker_peer_socket(s->workers[i]));
+				   worker_peer_socket(s->workers[i]),
+				   h->peer_name);
 	}
 	if (s->admin)
-		service_add_socket(sockets, &n, server_socket(s->admin));
-	err = handover_start(s->handover.argv, sockets, n,
+		service_add_socket(sockets, &n, server_socket(s->admin),
+				   h->admin_name);
+	err = handover_start(h->argv, sockets, n,
 			     &s->handover.successor);
 	free(sockets);
 	return err;

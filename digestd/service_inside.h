@@ -45,6 +45,8 @@ struct worker_settings;
 struct service_handover {
 	char *const *argv; /* how the program is started; null: not known */
 	struct listen_given given;
+	/* of sockets that were given, as listen_name_given() has it */
+	const char *data_name, *peer_name, *admin_name;
 	int predecessor; /* the channel; -1: none */
 	struct handover_purges *purges; /* what it says; null: it is not read */
 	struct handover_successor successor; /* its channel is -1: none */

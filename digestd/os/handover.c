@@ -58,21 +58,41 @@ static bool handover_is_replaced(const char *entry)
 	return false;
 }
 
-/* This environment, with two other variables; its array is to be freed. */
-static char **handover_environment(char *sockets, char *channel)
+/* "LISTEN_FDNAMES=data::"; null: no memory. */
+static char *handover_names_of(const struct handover_socket *sockets,
+			       unsigned n)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *to = open_memstream(&text, &len);
+
+	if (!to)
+		return NULL;
+	fputs("LISTEN_FDNAMES=", to);
+	for (unsigned i = 0; i < n; i++)
+		fprintf(to, "%s%s", i ? ":" : "", sockets[i].name);
+	if (!fclose(to))
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* This environment, with three other variables; its array is to be freed. */
+static char **handover_environment(char *sockets, char *names, char *channel)
 {
 	size_t n = 0, kept = 0;
 	char **to;
 
 	while (environ[n])
 		n++;
-	to = calloc(n + 3, sizeof(*to));
+	to = calloc(n + 4, sizeof(*to));
 	for (size_t i = 0; to && i < n; i++) {
 		if (!handover_is_replaced(environ[i]))
 			to[kept++] = environ[i];
 	}
 	if (to) {
 		to[kept++] = sockets;
+		to[kept++] = names;
 		to[kept] = channel;
 	}
 	return to;
@@ -106,27 +126,30 @@ static int handover_spawn(char *const argv[], char **environment,
 
 /* Copies of descriptors at numbers above those that they will have. Returns how
  * many there are. */
-static unsigned handover_copy(const int *sockets, unsigned n, int channel,
-			      int *to)
+static unsigned handover_copy(const struct handover_socket *sockets, unsigned n,
+			      int channel, int *to)
 {
 	int above = LISTEN_GIVEN_FIRST + (int)n + 1;
 	unsigned i;
 
 	for (i = 0; i <= n; i++) {
-		to[i] = fcntl(i < n ? sockets[i] : channel, F_DUPFD_CLOEXEC,
-			      above);
+		to[i] = fcntl(i < n ? sockets[i].fd : channel,
+			      F_DUPFD_CLOEXEC, above);
 		if (to[i] < 0)
 			break;
 	}
 	return i;
 }
 
-static int handover_start_with(char *const argv[], const int *sockets,
+static int handover_start_with(char *const argv[],
+			       const struct handover_socket *sockets,
 			       unsigned n, struct handover_successor *out,
 			       int theirs)
 {
 	char given[HANDOVER_VARIABLE], channel[HANDOVER_VARIABLE];
-	char **environment = handover_environment(given, channel);
+	char *names = handover_names_of(sockets, n);
+	char **environment = names ?
+			handover_environment(given, names, channel) : NULL;
 	int *fds = calloc(n + 1, sizeof(*fds));
 	unsigned copied = fds ? handover_copy(sockets, n, theirs, fds) : 0;
 	int err = copied == n + 1 && environment ? 0 : ENOMEM;
@@ -140,11 +163,12 @@ static int handover_start_with(char *const argv[], const int *sockets,
 		close(fds[--copied]);
 	free(fds);
 	free(environment);
+	free(names);
 	return -err;
 }
 
-int handover_start(char *const argv[], const int *sockets, unsigned n,
-		   struct handover_successor *out)
+int handover_start(char *const argv[], const struct handover_socket *sockets,
+		   unsigned n, struct handover_successor *out)
 {
 	int ends[2], err;
 

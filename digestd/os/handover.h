@@ -37,6 +37,12 @@ struct handover_message {
 	struct invalidation of; /* PURGE */
 };
 
+/* A listening socket, and what it is called (listen_given.h); "": nothing. */
+struct handover_socket {
+	int fd;
+	const char *name;
+};
+
 /* The old process's. */
 struct handover_successor {
 	pid_t pid;
@@ -48,8 +54,8 @@ struct handover_successor {
  * and so many sockets as those that it is given. argv[0] is looked for in PATH
  * if it has no slash. Returns 0 or a negative errno.
  */
-int handover_start(char *const argv[], const int *sockets, unsigned n,
-		   struct handover_successor *out);
+int handover_start(char *const argv[], const struct handover_socket *sockets,
+		   unsigned n, struct handover_successor *out);
 
 /* The successor's channel, which the caller closes; -1:
  * this process replaces none. Clears the variable. */

@@ -147,6 +147,18 @@ unsigned listen_count_given(const struct listen_how *how)
 	return n;
 }
 
+const char *listen_name_given(const struct listen_how *how)
+{
+	const char *name = "";
+	struct addrinfo *ai;
+
+	if (!how->given || !how->address || listen_resolve(how->address, &ai))
+		return name;
+	name = listen_given_name(how->given, how->listener, ai->ai_addr);
+	freeaddrinfo(ai);
+	return name;
+}
+
 unsigned listen_port(int fd)
 {
 	struct sockaddr_storage addr = { .ss_family = AF_UNSPEC };

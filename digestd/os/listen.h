@@ -35,6 +35,10 @@ int listen_open(const struct listen_how *how, int *fd);
 /* How many sockets were given for this listener; `worker` does not matter. */
 unsigned listen_count_given(const struct listen_how *how);
 
+/* What they are called when they are handed on, see listen_given_name(). A null
+ * address is no listener's: "". */
+const char *listen_name_given(const struct listen_how *how);
+
 /* The port that a socket is bound to; 0 when it is not. */
 unsigned listen_port(int fd);
 

@@ -53,7 +53,7 @@ static void listen_given_cut_name(const char **names,
 	*names += len + ((*names)[len] == ':');
 }
 
-static int listen_given_read(struct listen_given *g, unsigned n)
+static int listen_given_read(struct listen_given *g, unsigned n, bool managed)
 {
 	const char *names = getenv("LISTEN_FDNAMES");
 
@@ -68,6 +68,8 @@ static int listen_given_read(struct listen_given *g, unsigned n)
 			return -EINVAL;
 		if (names)
 			listen_given_cut_name(&names, s->name);
+		if (managed && !*s->name)
+			strcpy(s->name, LISTEN_MANAGED);
 	}
 	return 0;
 }
@@ -81,7 +83,8 @@ int listen_given_take(bool anyone, struct listen_given *out)
 
 	*out = (struct listen_given){ 0 };
 	if (has)
-		err = n < 0 ? -EINVAL : listen_given_read(out, (unsigned)n);
+		err = n < 0 ? -EINVAL :
+			      listen_given_read(out, (unsigned)n, !anyone);
 	if (err)
 		listen_given_free(out);
 	unsetenv("LISTEN_FDS");
@@ -136,6 +139,21 @@ unsigned listen_given_count(const struct listen_given *given,
 	for (unsigned i = 0; i < given->n; i++)
 		n += listen_given_fits(&given->at[i], listener, address);
 	return n;
+}
+
+const char *listen_given_name(const struct listen_given *given,
+			      const char *listener,
+			      const struct sockaddr *address)
+{
+	for (unsigned i = 0; i < given->n; i++) {
+		const struct listen_given_socket *s = &given->at[i];
+
+		if (!*s->name || !listen_given_fits(s, listener, address))
+			continue;
+		return listen_given_is_listener(s->name) ? listener :
+							   LISTEN_MANAGED;
+	}
+	return "";
 }
 
 /* Whether others may bind a socket to its port. */

@@ -8,7 +8,9 @@
  *
  * A socket that is called as a listener is ("data", "peer", "admin") is for
  * that one, whatever its address; any other is for the listener whose address
- * it is bound to.
+ * it is bound to. What a service manager gives always has a name, LISTEN_MANAGED
+ * where it says none, and keeps it from process to process; sockets that this
+ * program has opened itself have none.
  */
 #ifndef DIGESTD_OS_LISTEN_GIVEN_H
 #define DIGESTD_OS_LISTEN_GIVEN_H
@@ -21,6 +23,8 @@ enum {
 	LISTEN_GIVEN_MAX = 4096,
 	LISTEN_GIVEN_NAME = 32, /* bytes, with the NUL; longer ones are cut */
 };
+
+#define LISTEN_MANAGED "managed"
 
 struct listen_given_socket {
 	int fd;
@@ -36,7 +40,7 @@ struct listen_given {
 /*
  * Takes what this process is given, and clears those variables, so that no
  * process that it starts takes them for its own. `anyone`: LISTEN_PID does not
- * matter. Returns 0, -EINVAL when a variable is none, a descriptor is not open,
+ * matter, as the process before this one gives them. Returns 0, -EINVAL when a variable is none, a descriptor is not open,
  * or is no stream socket that listens; or -ENOMEM. Then none is taken.
  */
 int listen_given_take(bool anyone, struct listen_given *out);
@@ -51,6 +55,15 @@ int listen_given_take(bool anyone, struct listen_given *out);
  */
 int listen_given_share(struct listen_given *given, const char *listener,
 		       const struct sockaddr *address, unsigned worker);
+
+/*
+ * What its sockets are called when they are handed on: as the listener where
+ * they were found by that name, LISTEN_MANAGED where a service manager has given
+ * them otherwise, and keeps them open; "": they are this program's own.
+ */
+const char *listen_given_name(const struct listen_given *given,
+			      const char *listener,
+			      const struct sockaddr *address);
 
 /* How many there are for a listener. */
 unsigned listen_given_count(const struct listen_given *given,

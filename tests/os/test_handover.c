@@ -131,6 +131,35 @@ static void is_each_workers_own(void **state)
 	listen_given_free(&g);
 }
 
+/* Who gives them keeps them open, and says so to the next process. */
+static void name_is_handed_on(void **state)
+{
+	static const struct {
+		const char *name, *listener, *handed_on;
+	} cases[] = {
+		{ "data", "data", "data" },
+		{ "data", "peer", "" },
+		{ "digestd.socket", "data", LISTEN_MANAGED },
+		{ LISTEN_MANAGED, "peer", LISTEN_MANAGED },
+		{ "", "data", "" },
+	};
+	struct sockaddr_in at = { .sin_family = AF_INET };
+	struct listen_given_socket one = { .fd = listening(ALONE) };
+	const struct listen_given g = { &one, 1 };
+
+	(void)state;
+	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	at.sin_port = htons((uint16_t)listen_port(one.fd));
+	for (size_t i = 0; i < NROWS(cases); i++) {
+		strcpy(one.name, cases[i].name);
+		assert_string_equal(
+			listen_given_name(&g, cases[i].listener,
+					  (struct sockaddr *)&at),
+			cases[i].handed_on);
+	}
+	close(one.fd);
+}
+
 /* In another process, as descriptors have to be 3 and more. */
 static int taken_there(const char *fds, const char *names, int first)
 {
@@ -345,13 +374,16 @@ static void purges_end(void **state)
 static void successor_has_what_it_needs(void **state)
 {
 	char script[] = "test \"$LISTEN_FDS $DIGESTD_HANDOVER\" = '2 5' && "
+			"test \"$LISTEN_FDNAMES\" = data: && "
 			"test -z \"$LISTEN_PID\" && "
 			"test -S /proc/self/fd/3 && "
 			"test -S /proc/self/fd/4 && "
 			"test -S /proc/self/fd/5 && ! test -e /proc/self/fd/6";
 	char sh[] = "sh", flag[] = "-c";
 	char *const argv[] = {sh, flag, script, NULL};
-	const int sockets[] = {listening(ALONE), listening(ALONE)};
+	const struct handover_socket sockets[] = {
+		{ listening(ALONE), "data" }, { listening(ALONE), "" },
+	};
 	struct handover_successor s;
 	struct handover_message m;
 	int status;
@@ -364,8 +396,8 @@ static void successor_has_what_it_needs(void **state)
 	assert_int_equal(status, 0);
 	assert_int_equal(handover_wait(s.channel, 1000, &m), -EPIPE);
 	close(s.channel);
-	close(sockets[0]);
-	close(sockets[1]);
+	close(sockets[0].fd);
+	close(sockets[1].fd);
 }
 
 static void who_is_not_there_is_not_started(void **state)
@@ -401,6 +433,7 @@ int main(void)
 		cmocka_unit_test(is_found_by_its_address),
 		cmocka_unit_test(is_found_by_its_name),
 		cmocka_unit_test(is_each_workers_own),
+		cmocka_unit_test(name_is_handed_on),
 		cmocka_unit_test(is_taken_from_the_environment),
 		cmocka_unit_test(is_not_taken_from_others),
 		cmocka_unit_test(goes_there_and_back),
