@@ -39,8 +39,11 @@ static void service_drain(struct service *s)
 		return;
 	}
 	notify_stopping();
-	for (unsigned i = 0; i < s->nworkers; i++)
+	for (unsigned i = 0; i < s->nworkers; i++) {
+		if (*s->handover.data_name)
+			worker_leave_socket(s->workers[i]);
 		worker_drain(s->workers[i], s->loop, &s->emptied[i]);
+	}
 	/* who hears of the drain comes for its list at once */
 	service_hand_over(s, service_on_handed);
 	digest_api_drain(s->api);

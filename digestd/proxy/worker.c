@@ -308,7 +308,7 @@ static void worker_one_drained(void *arg)
 
 static void worker_drain_server(struct worker *w, struct server *s)
 {
-	if (w->hands_over)
+	if (w->hands_over || (w->leaves && s == w->data))
 		server_hand_over(s, worker_one_drained, w);
 	else
 		server_drain(s, worker_one_drained, w);
@@ -351,6 +351,12 @@ void worker_part(struct worker *worker)
 	worker->part =
 		(struct loop_call){.run = worker_run_part, .arg = worker};
 	loop_post(worker->loop, &worker->part);
+}
+
+void worker_leave_socket(struct worker *worker)
+{
+	assert(!worker->drain.run);
+	worker->leaves = true;
 }
 
 void worker_hand_over(struct worker *worker, struct loop *to,

@@ -324,6 +324,10 @@ void worker_drain(struct worker *worker, struct loop *to,
 /* The same for peers, after worker_drain(), once. */
 void worker_part(struct worker *worker);
 
+/* Of the clients' socket, before worker_drain(): a service manager keeps it
+ * open, and another process is to accept from it, see server_hand_over(). */
+void worker_leave_socket(struct worker *worker);
+
 /* Both, where another process accepts from the listeners' sockets, see
  * server_hand_over(). */
 void worker_hand_over(struct worker *worker, struct loop *to,

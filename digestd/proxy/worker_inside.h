@@ -64,6 +64,7 @@ struct worker {
 	bool started;
 	struct loop_call drain, part;
 	bool hands_over; /* what drains: see worker_hand_over() */
+	bool leaves;	 /* clients' socket: see worker_leave_socket() */
 	unsigned draining;       /* listeners not drained yet, and itself */
 	struct loop *drained_to;
 	struct loop_call *drained; /* see worker_drain() */

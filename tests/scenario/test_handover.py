@@ -103,6 +103,67 @@ def stocked(make_cluster, origin, tmp_path):
     return node
 
 
+class Manager:
+    """Holds a node's listening socket, as systemd does of digestd.socket, and
+    starts the node again and again."""
+
+    def __init__(self, node):
+        self.node = node
+        self.socket = socket.create_server(("127.0.0.1", node.data),
+                                           backlog=4096)
+
+    def start(self):
+        env = {**os.environ, "LISTEN_FDS": "1", "LISTEN_FDNAMES": "data"}
+        run = 'exec 3<&0 0</dev/null; LISTEN_PID=$$ exec "$0" -c "$1"'
+        with open(self.node.process.log, "ab") as log:
+            self.node.process.popen = subprocess.Popen(
+                ["/bin/sh", "-c", run, scd.DIGESTD, self.node.path],
+                stdin=self.socket, stdout=log, stderr=log, env=env)
+
+    def end(self):
+        self.node.process.signal(signal.SIGTERM)
+        return self.node.process.wait(30)
+
+
+def test_no_request_fails_when_the_manager_restarts_it(stocked, origin):
+    """With its socket: clients wait. What was on disk needs no origin."""
+    stocked.process.end()
+    asked = origin.count("/0")
+    manager = Manager(stocked)
+    manager.start()
+    try:
+        with Clients(stocked.data, stocked.targets) as clients:
+            for _ in range(TIMES):
+                time.sleep(0.3)
+                assert manager.end() == 0
+                manager.start()
+            assert stocked.get("/0").status == 200
+            time.sleep(0.3)
+    finally:
+        assert manager.end() == 0
+        manager.socket.close()
+    assert not clients.failed, (clients.failed[:3], len(clients.failed))
+    assert min(clients.done) > TIMES and origin.count("/0") == asked
+
+
+def test_a_managers_socket_is_handed_over_by_its_name(stocked):
+    """Which counts whatever listen_data says, for each successor as well."""
+    stocked.process.end()
+    manager = Manager(stocked)
+    stocked.options["listen_data"] = f"127.0.0.1:{scd.free_port()}"
+    stocked.write()
+    manager.start()
+    try:
+        for _ in range(2):
+            assert stocked.get("/1").source == "hit"
+            succession.hand_over(stocked)
+        assert stocked.get("/1").source == "hit"
+        assert manager.end() == 0
+        assert "not listened on any more" not in stocked.process.logged()
+    finally:
+        manager.socket.close()
+
+
 def test_no_request_fails(stocked, origin):
     asked = origin.count("/0")
     with Clients(stocked.data, stocked.targets) as clients:
