@@ -73,6 +73,10 @@ static void config_explain_default(const struct config_explanation *e,
 			 e->config->max_object_size);
 		line->value = room;
 		return;
+	case PREFIXES:
+		line->value = e->config->purge_addresses;
+		line->from = line->value ? "general" : NULL;
+		return;
 	default:
 		return;
 	}
@@ -180,6 +184,21 @@ static void config_explain_origin(const struct config_explanation *e)
 	config_explain_line(e, &line);
 }
 
+/* The URI that is looked up; where requests pass, none is. */
+static void config_explain_key(const struct config_explanation *e,
+			       const struct target *t)
+{
+	const struct site_rule *rule = config_explain_rule(e, POLICY_pass);
+	const bool passes = rule && rule->policy.pass;
+	const struct config_explained key = {
+		.kind = CONFIG_EXPLAINED_KEY,
+		.name = "key",
+		.value = passes ? NULL : t->uri,
+	};
+
+	config_explain_line(e, &key);
+}
+
 static void config_explain_site(const struct config_explanation *e)
 {
 	const struct config_explained line = {
@@ -204,18 +223,13 @@ int config_explain(const struct config *c, struct target *t,
 		.fn = fn,
 		.arg = arg,
 	};
-	struct config_explained key = {
-		.kind = CONFIG_EXPLAINED_KEY,
-		.name = "key",
-	};
 
 	assert(fn);
 	config_explain_site(&e);
 	config_explain_origin(&e);
 	if (sites_normalise(c->sites, t))
 		return -ENOMEM;
-	key.value = t->uri;
-	config_explain_line(&e, &key);
+	config_explain_key(&e, t);
 	config_explain_settings(&e, site_options, site_settings, SITE_OPTIONS);
 	config_explain_settings(&e, key_options, key_settings, KEY_OPTIONS);
 	config_explain_answers(&e);
@@ -231,7 +245,8 @@ static void config_explain_write(void *to, const struct config_explained *l)
 	if (l->kind == CONFIG_EXPLAINED_ANSWER)
 		fprintf(to, "%s: ", l->rule);
 	if (l->kind == CONFIG_EXPLAINED_KEY)
-		fprintf(to, "%-24s %s\n", l->name, value);
+		fprintf(to, "%-24s %s\n", l->name,
+			l->value ? value : "none: requests pass");
 	else
 		fprintf(to, "%-24s %-24s %s\n", l->name, value,
 			l->from ? l->from : "default");

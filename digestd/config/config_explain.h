@@ -14,7 +14,8 @@ enum config_explained_kind {
 	CONFIG_EXPLAINED_SITE, /* its first name; null: it is of no site */
 	CONFIG_EXPLAINED_ORIGIN, /* where requests go; null: nowhere that the
 				    configuration names */
-	CONFIG_EXPLAINED_KEY, /* the URI that is looked up */
+	CONFIG_EXPLAINED_KEY, /* the URI that is looked up; null: requests
+				  pass */
 	CONFIG_EXPLAINED_SETTING, /* each, set or not; null: it has no value */
 	CONFIG_EXPLAINED_ANSWER, /* a setting for answers of a kind */
 };

@@ -186,9 +186,10 @@ static void ctl_explain_settings(const json_t *list, bool for_answers,
 static void ctl_explain_site(const json_t *e)
 {
 	const char *origin = figures_text(e, "origin.url");
+	const char *key = figures_text(e, "key");
 	const char *label = "rules";
 
-	printf("key      %s\n", figures_text(e, "key"));
+	printf("key      %s\n", *key ? key : "none: requests pass");
 	if (json_is_object(json_object_get(e, "site")))
 		printf("site     %s (%s)\n", figures_text(e, "site.name"),
 		       figures_text(e, "site.from"));

@@ -199,12 +199,16 @@ static const struct {
 	{ "http://x.b:80/p?c&utm_a", CONFIG_EXPLAINED_KEY, false,
 	  "key http://x.b/p?c, -, -\n" },
 	{ "http://x.b:80/p?c&utm_a", CONFIG_EXPLAINED_SETTING, false,
-	  "fresh_least 1m, conf:6, -\nkey drop utm_*, conf:7, -\n" },
+	  "fresh_least 1m, conf:6, -\n"
+	  "purge_addresses 10.0.0.0/8, general, -\n"
+	  "key drop utm_*, conf:7, -\n" },
 	{ "http://x.b/x", CONFIG_EXPLAINED_SETTING, true,
 	  "fresh_least 2m, conf:9, /x\nset_cookie refuse, -, -\n"
 	  "client_no_cache validate, -, -\npass true, conf:8, /x\n"
+	  "purge_addresses 10.0.0.0/8, general, -\n"
 	  "max_object_size 1048576, -, -\nkey drop utm_*, conf:7, -\n"
 	  "key encodings false, -, -\nkey sort false, -, -\n" },
+	{ "http://x.b/x", CONFIG_EXPLAINED_KEY, true, "key -, -, -\n" },
 	{ "http://x.b/x", CONFIG_EXPLAINED_ANSWER, false,
 	  "fresh_least 3m, conf:10, status 404\n"
 	  "field_set A: b, conf:11, type v/*\n" },
@@ -215,13 +219,15 @@ static const struct {
 	{ "http://c/?c&utm_a", CONFIG_EXPLAINED_KEY, false,
 	  "key http://c/?c&utm_a, -, -\n" },
 	{ "http://c/?c&utm_a", CONFIG_EXPLAINED_SETTING, false,
-	  "set_cookie allow, conf:13, -\n" },
+	  "set_cookie allow, conf:13, -\n"
+	  "purge_addresses 10.0.0.0/8, general, -\n" },
 	{ "http://c/?c&utm_a", CONFIG_EXPLAINED_ANSWER, false, "" },
 	{ "http://d/", CONFIG_EXPLAINED_ORIGIN, false,
 	  "origin -, none: it is refused with 421, -\n" },
 	{ "http://d/", CONFIG_EXPLAINED_SETTING, true,
 	  "set_cookie refuse, -, -\nclient_no_cache obey, -, -\n"
-	  "pass false, -, -\nmax_object_size 1048576, -, -\n"
+	  "pass false, -, -\npurge_addresses 10.0.0.0/8, general, -\n"
+	  "max_object_size 1048576, -, -\n"
 	  "key encodings false, -, -\nkey sort false, -, -\n" },
 };
 
@@ -237,7 +243,8 @@ static void test_explanations(void **state)
 		"rule status 404 { fresh_least = 3m }\n"
 		"rule type \"v/*\" { field_set = \"A: b\" }\n"
 		"}\n"
-		"origin c { url = http://d\nset_cookie = allow }\n");
+		"origin c { url = http://d\nset_cookie = allow }\n"
+		"purge_addresses = 10.0.0.0/8\n");
 
 	(void)state;
 	for (size_t i = 0; i < NROWS(explanations); i++) {

@@ -459,6 +459,7 @@ def test_explain_at_a_running_node(make_cluster, origin):
     text = ctl(node, "explain", "http://www.example.com/a/pass")[1]
     where = at('rule "/a/pass')
     assert f"pass = true ({where}, rule /a/pass)" in text
+    assert "\nkey      none: requests pass\n" in text
     text = ctl(node, "explain", "http://www.example.org/a?utm_a=1")[1]
     assert "\nkey      http://www.example.org/a?utm_a=1\n" \
         "site     no site: the general options count\n" \
