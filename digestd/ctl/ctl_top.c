@@ -22,9 +22,10 @@
 const char ctl_top_help[] =
 	"usage: digestctl top [OPTIONS]\n"
 	"Shows how a running node and its peers stand, again and again:\n"
-	"requests and where they are answered from, how long they take, memory,\n"
-	"what each peer delivers, and the URLs that are asked for most. q ends\n"
-	"it. Where standard output is no terminal, it prints one frame.\n";
+	"requests and where they are answered from, how long they take,\n"
+	"memory, what each peer delivers, and the URLs that are asked for\n"
+	"most. q ends it. Where standard output is no terminal, it prints one\n"
+	"frame.\n";
 
 enum { TOP_RECORDS_MS = 20 }; /* within which they are read */
 

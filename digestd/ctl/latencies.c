@@ -60,8 +60,12 @@ double latencies_requests(const struct latencies *l)
 	return latencies_cells(l, NULL, cells);
 }
 
-double latencies_quantile(const struct latencies *l, const char *source,
-			  double share)
+/*
+ * Within which time [s] a share of the requests, 0 to 1, had the first byte of
+ * their reply; of a source, or of all (null). -1: there were none.
+ */
+static double latencies_quantile(const struct latencies *l, const char *source,
+				 double share)
 {
 	const json_t *bounds = json_object_get(l->status, "bounds_s");
 	double cells[LATENCIES_CELLS_MAX], below = 0, from = 0;

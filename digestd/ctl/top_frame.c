@@ -11,7 +11,7 @@
 #include "digestd/ctl/peer_rows.h"
 
 enum {
-	TOP_FRAME_OTHERS = 12, /* rows that are no peers: heads, and five URLs */
+	TOP_FRAME_OTHERS = 12, /* rows of other things: heads, five URLs */
 	TOP_FRAME_PEERS_MIN = 3,
 };
 

@@ -8,9 +8,9 @@
  *
  * A socket that is called as a listener is ("data", "peer", "admin") is for
  * that one, whatever its address; any other is for the listener whose address
- * it is bound to. What a service manager gives always has a name, LISTEN_MANAGED
- * where it says none, and keeps it from process to process; sockets that this
- * program has opened itself have none.
+ * it is bound to. What a service manager gives always has a name (where it says
+ * none, LISTEN_MANAGED), and keeps it from process to process; sockets that
+ * this program has opened itself have none.
  */
 #ifndef DIGESTD_OS_LISTEN_GIVEN_H
 #define DIGESTD_OS_LISTEN_GIVEN_H
@@ -40,8 +40,9 @@ struct listen_given {
 /*
  * Takes what this process is given, and clears those variables, so that no
  * process that it starts takes them for its own. `anyone`: LISTEN_PID does not
- * matter, as the process before this one gives them. Returns 0, -EINVAL when a variable is none, a descriptor is not open,
- * or is no stream socket that listens; or -ENOMEM. Then none is taken.
+ * matter, as the process before this one gives them. Returns 0, -EINVAL when a
+ * variable is none, a descriptor is not open, or is no stream socket that
+ * listens; or -ENOMEM. Then none is taken.
  */
 int listen_given_take(bool anyone, struct listen_given *out);
 
@@ -58,8 +59,8 @@ int listen_given_share(struct listen_given *given, const char *listener,
 
 /*
  * What its sockets are called when they are handed on: as the listener where
- * they were found by that name, LISTEN_MANAGED where a service manager has given
- * them otherwise, and keeps them open; "": they are this program's own.
+ * they were found by that name, LISTEN_MANAGED where a service manager has
+ * given them otherwise, and keeps them open; "": they are this program's own.
  */
 const char *listen_given_name(const struct listen_given *given,
 			      const char *listener,
