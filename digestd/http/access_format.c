@@ -53,6 +53,7 @@ static const struct {
 	  "\"digestd.source\":\"%{source}\",\"digestd.from\":\"%{from}\","
 	  "\"digestd.reason\":\"%{reason}\",\"digestd.reply_ms\":%{reply_ms},"
 	  "\"digestd.duration_ms\":%{duration_ms},"
+	  "\"digestd.peer_ms\":%{peer_ms},\"digestd.origin_ms\":%{origin_ms},"
 	  "\"digestd.end\":\"%{end}\",\"trace.id\":\"%{trace_id}\"}" },
 	{ "squid",
 	  "%{end_s} %{duration_ms} %{client} %{squid_code}/%{status} %{bytes} "
@@ -372,6 +373,17 @@ static void access_line_squid_hierarchy(struct access_line *l,
 	}
 }
 
+/* How long something took. */
+static unsigned access_line_ms(enum access_item item,
+			       const struct access_record *r)
+{
+	if (item == ACCESS_reply_ms)
+		return r->reply_ms;
+	if (item == ACCESS_duration_ms)
+		return r->duration_ms;
+	return item == ACCESS_peer_ms ? r->peer_ms : r->origin_ms;
+}
+
 static void access_line_item(struct access_line *l, enum access_item item,
 			     const struct access_record *r)
 {
@@ -430,10 +442,10 @@ static void access_line_item(struct access_line *l, enum access_item item,
 		access_line_foreign(l, r->reason);
 		break;
 	case ACCESS_reply_ms:
-		access_line_number(l, r->reply_ms);
-		break;
 	case ACCESS_duration_ms:
-		access_line_number(l, r->duration_ms);
+	case ACCESS_peer_ms:
+	case ACCESS_origin_ms:
+		access_line_number(l, access_line_ms(item, r));
 		break;
 	case ACCESS_end:
 		access_line_text(l, r->aborted ? "aborted" : "done");

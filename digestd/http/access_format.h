@@ -50,6 +50,8 @@
 	X(reason,      "why it is not from the store, as in Cache-Status, or why it is an error") \
 	X(reply_ms,    "time until the reply began") \
 	X(duration_ms, "time until it was sent") \
+	X(peer_ms,     "of that, time for which peers were asked") \
+	X(origin_ms,   "of that, time for which origins were asked") \
 	X(end,         "done, or aborted: the client left, or the reply broke off") \
 	X(trace_id,    "trace-id of the request's traceparent") \
 	X(squid_code,  "what Squid would call it: TCP_MISS and the like") \
@@ -68,6 +70,7 @@ struct access_record {
 	uint64_t bytes;
 	unsigned status; /* 0: there was none */
 	unsigned reply_ms, duration_ms;
+	unsigned peer_ms, origin_ms; /* 0: none was asked */
 	unsigned fwd_status; /* of who was asked; 0: nobody, or no answer */
 	unsigned minor; /* of HTTP/1 */
 	bool http2, https, aborted;

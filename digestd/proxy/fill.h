@@ -93,6 +93,9 @@ struct fill {
 	bool as_it_is;	   /* which did not do: its own from now on */
 	int64_t asked_s, asked_ms, asked_us;
 	struct upstream_figures *figures; /* of whom it asks, the worker's */
+	enum upstream_kind leg; /* which that is */
+	bool on_leg;	   /* it has not ended yet */
+	int64_t leg_us[UPSTREAM_KIND_COUNT]; /* that those before it took */
 	uint64_t purges;   /* cache_purges() before that */
 	size_t needs;	   /* purges that the peer has to know of */
 	bool need_met;	   /* by what its 304 says, it does */
@@ -258,6 +261,9 @@ void fill_count_failure(struct fill *f, enum fetch_result result,
  * that is not stored (or is, for NOT_STORED_YES). */
 void fill_figures_begin(struct fill *f);
 void fill_figures_end(struct fill *f);
+
+/* How long it has asked peers, or origins, so far [ms]. */
+unsigned fill_figures_leg_ms(const struct fill *f, enum upstream_kind kind);
 void fill_count_not_stored(struct fill *f, enum not_stored why);
 
 /* Reports it to the service only: it is none of this node's answers. */

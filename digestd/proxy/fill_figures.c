@@ -26,6 +26,19 @@ void fill_count_failure(struct fill *f, enum fetch_result result,
 			     worker_now_ms(f->worker));
 }
 
+static int64_t fill_figures_leg_us(const struct fill *f)
+{
+	return loop_now_us(f->worker->loop) - f->asked_us;
+}
+
+/* It ended, also where it was cancelled. */
+static void fill_figures_end_leg(struct fill *f)
+{
+	if (f->on_leg)
+		f->leg_us[f->leg] += fill_figures_leg_us(f);
+	f->on_leg = false;
+}
+
 void fill_figures_begin(struct fill *f)
 {
 	struct upstream_names *names = f->worker->shared.names;
@@ -38,14 +51,26 @@ void fill_figures_begin(struct fill *f)
 	if (names)
 		number = upstream_names_find(
 			names, kind, peer ? f->peer->name : url);
+	fill_figures_end_leg(f);
+	f->leg = kind;
+	f->on_leg = true;
 	f->figures = &f->worker->figures.upstreams[kind][number];
 	f->asked_us = loop_now_us(f->worker->loop);
 }
 
 void fill_figures_end(struct fill *f)
 {
-	histogram_add(&f->figures->duration,
-		      loop_now_us(f->worker->loop) - f->asked_us);
+	histogram_add(&f->figures->duration, fill_figures_leg_us(f));
+	fill_figures_end_leg(f);
+}
+
+unsigned fill_figures_leg_ms(const struct fill *f, enum upstream_kind kind)
+{
+	int64_t us = f->leg_us[kind];
+
+	if (f->on_leg && f->leg == kind)
+		us += fill_figures_leg_us(f);
+	return (unsigned)(us / 1000);
 }
 
 void fill_count_not_stored(struct fill *f, enum not_stored why)

@@ -106,7 +106,11 @@ void request_access_note(struct request *r, enum exchange_end end)
 	note.reason = request_access_text(request_access_reason(r));
 	note.from = request_access_text(request_access_from(r));
 	note.stale = r->fwd == CACHESTATUS_STALE;
-	note.fwd_status = r->fill ? r->fill->fwd_status : 0;
+	if (r->fill) {
+		note.fwd_status = r->fill->fwd_status;
+		note.peer_ms = fill_figures_leg_ms(r->fill, UPSTREAM_peer);
+		note.origin_ms = fill_figures_leg_ms(r->fill, UPSTREAM_origin);
+	}
 	access_ring_put(r->worker->access, &note,
 			exchange_request(r->x)->client);
 }

@@ -18,6 +18,8 @@ static const struct access_record plain = {
 	.status = 200,
 	.reply_ms = 3,
 	.duration_ms = 83,
+	.peer_ms = 2,
+	.origin_ms = 80,
 	.minor = 1,
 	.source = ACCESS_FROM_peer,
 	.client = TEXT("192.0.2.1"),
@@ -83,7 +85,8 @@ static const struct {
 	  "\"http.response.status_code\":200,\"http.response.body.bytes\":1024,"
 	  "\"digestd.source\":\"peer\",\"digestd.from\":\"cache2\","
 	  "\"digestd.reason\":\"uri-miss\",\"digestd.reply_ms\":3,"
-	  "\"digestd.duration_ms\":83,\"digestd.end\":\"done\","
+	  "\"digestd.duration_ms\":83,\"digestd.peer_ms\":2,"
+	  "\"digestd.origin_ms\":80,\"digestd.end\":\"done\","
 	  "\"trace.id\":\"0af7651916cd43dd8448eb211c80319c\"}\n" },
 	{ "json of little", "{\"%{source}\":%{status},\"a\":\"%{agent}\"}", &bare,
 	  "{\"nobody\":0,\"a\":\"\"}\n" },

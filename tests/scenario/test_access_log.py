@@ -15,6 +15,7 @@ import time
 import pytest
 
 import cluster as scd
+import servers
 from cluster import until
 from test_front import send
 
@@ -92,6 +93,30 @@ def test_where_replies_are_from(logging, origin, tmp_path):
             r["@timestamp"][:19], "%Y-%m-%dT%H:%M:%S")) - time.timezone
             - time.time()) < 60 * scd.SLOW
         assert 0 <= r["digestd.reply_ms"] <= r["digestd.duration_ms"]
+        assert r["digestd.peer_ms"] + r["digestd.origin_ms"] <= \
+            r["digestd.duration_ms"]
+
+
+def test_how_long_each_leg_took(logging, origin):
+    """A peer that has it no more, and the origin behind that; none of a hit."""
+    node, lines = logging("%{peer_ms} %{origin_ms} %{duration_ms}", 2,
+                          peer_timeout="10s", disk_path=None)
+    peer = node.cluster.nodes[1]
+
+    def slowly(request, connection):
+        time.sleep(.3)
+        return servers.response(200, MAXAGE, b"x")
+    origin.set("/a", fields={"Cache-Control": "max-age=1"}, body=b"x")
+    peer.get("/a")
+    node.cluster.wait_settled()
+    origin.pages["/a"] = slowly
+    time.sleep(1.1)
+    node.get("/a")
+    node.get("/a")
+    (asked, origins, all_of_it), hit = [
+        [int(n) for n in line.split()] for line in lines(2)]
+    assert origins >= 300 and asked + origins <= all_of_it
+    assert hit[:2] == [0, 0]
 
 
 def test_a_format_of_ones_own(logging, origin, tmp_path):
