@@ -243,6 +243,7 @@ static int service_start_workers(struct service *s)
 		.access_log = s->access_log,
 		.rates = s->rates,
 		.unstored = s->unstored,
+		.ready = &s->shown_ready,
 		.serving = s->serving,
 		.rechecks = &s->rechecks,
 	};

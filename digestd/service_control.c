@@ -136,6 +136,7 @@ static void service_control_set_drained(struct service *s, bool drained,
 			  "says %s", drained ? "drained" : "no longer drained",
 			  drained ? "503" : "200");
 	s->drained = drained;
+	service_show_ready(s);
 	control_reply_end(reply, json_pack("{s:b}", "drained", drained));
 }
 

@@ -54,6 +54,16 @@ void service_look_ready(struct service *s)
 			  "digests of peers");
 }
 
+bool service_wants_clients(const struct service *s)
+{
+	return s->ready && !s->drained && node_drain_is_serving(&s->drain);
+}
+
+void service_show_ready(struct service *s)
+{
+	atomic_store(&s->shown_ready, service_wants_clients(s));
+}
+
 /* Resources of the peer listener */
 
 static void service_on_resource(void *arg, struct exchange *x)

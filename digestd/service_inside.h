@@ -110,6 +110,7 @@ struct service {
 	struct admit_api admit;
 	struct server *admin;
 	struct control *control; /* null: there is no such socket */
+	atomic_bool shown_ready; /* to workers: service_wants_clients() */
 	bool drained; /* by an operator: load balancers are to pass it by */
 	struct worker **workers;
 	struct loop_call *emptied; /* one for each of them */
@@ -213,6 +214,10 @@ void service_on_lie(void *service, const char *name, uint64_t instance);
 
 /* Says that the node is ready, once it is. */
 void service_look_ready(struct service *s);
+
+/* Whether load balancers are to send clients; and says so to the workers. */
+bool service_wants_clients(const struct service *s);
+void service_show_ready(struct service *s);
 
 /* Begins to hand over; the drain hears of its end. */
 void service_hand_over(struct service *s, void (*over)(void *arg));

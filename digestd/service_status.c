@@ -41,8 +41,7 @@ void service_status(void *arg, struct node_status *out)
 	*out = (struct node_status){
 		.node = s->config->node,
 		.instance = s->instance,
-		.ready = s->ready && !s->drained &&
-			 node_drain_is_serving(&s->drain),
+		.ready = service_wants_clients(s),
 		.drained = s->drained,
 		.now_ms = loop_now_ms(s->loop),
 		.started_s = s->started_s,

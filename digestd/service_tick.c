@@ -122,6 +122,7 @@ static void service_tick(void *arg)
 
 	service_take_outcomes(s);
 	service_look_ready(s);
+	service_show_ready(s);
 	service_follow_objects(s, now_ms);
 	cache_collect(s->cache);
 	memory_measure(now_ms);

@@ -337,10 +337,41 @@ static void request_stir_service(const struct worker_hooks *hooks)
 		hooks->on_stir(hooks->arg);
 }
 
+/* Whether a load balancer asks how this node is; no request of a client's. */
+static bool request_is_of_balancer(const struct worker *w,
+				   const struct server_request *in)
+{
+	const char *health = w->settings->health;
+
+	return health && !in->has_body && in->target_len == strlen(health) &&
+	       !memcmp(in->target, health, in->target_len) &&
+	       (!strcmp(in->method, "GET") || !strcmp(in->method, "HEAD"));
+}
+
+static void request_answer_balancer(const struct worker *w, struct exchange *x)
+{
+	const atomic_bool *ready = w->shared.ready;
+	const bool yes = !ready || atomic_load(ready);
+	const char *text = yes ? "ready\n" : "not ready\n";
+	struct fields f;
+
+	fields_init(&f);
+	if (fields_add(&f, "Content-Type", "text/plain") ||
+	    fields_add(&f, "Cache-Control", "no-store"))
+		exchange_abort(x);
+	else
+		exchange_reply_copy(x, yes ? 200 : 503, &f, text, strlen(text));
+	fields_free(&f);
+}
+
 static void request_on_data_request(void *arg, struct exchange *x)
 {
 	struct worker *w = arg;
 
+	if (request_is_of_balancer(w, exchange_request(x))) {
+		request_answer_balancer(w, x);
+		return;
+	}
 	request_stir_service(&w->hooks);
 	worker_add(&w->counters.requests, 1);
 	worker_add(&w->counters.http2_requests, exchange_request(x)->http2);

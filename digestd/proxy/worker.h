@@ -12,6 +12,7 @@
 #define DIGESTD_PROXY_WORKER_H
 
 #include <stdatomic.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -67,6 +68,7 @@ struct worker_origin {
 	X(node,           node,           "this node's name, a token") \
 	X(data_listen,    listen_data,    "where clients connect") \
 	X(peer_listen,    listen_peer,    "where peers do; null: no cooperation") \
+	X(health,         health,         "a target that says whether clients should come; or null") \
 	X(default_origin, default_origin, "for hosts not listed; null: 421") \
 	X(sidecar,        sidecar,        "the cache beside this node, which stores nothing then; or null")
 
@@ -191,6 +193,7 @@ struct worker_shared {
 	struct access_log *access_log; /* null: there is none */
 	struct client_rates *rates; /* null: clients have no limit */
 	struct unstored *unstored; /* null: nobody wants to know */
+	const atomic_bool *ready; /* clients should come; null: they should */
 	struct serving_desk *serving; /* null: purges are not strict */
 	struct node_recheck *rechecks; /* null: each client has its own */
 };

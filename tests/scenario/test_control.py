@@ -235,7 +235,7 @@ def test_top_once(three, origin):
 
 
 def read_frame(stream):
-    """The next object of a stream of them, which ends with a line of its own."""
+    """The next object of a stream, which ends with a line of its own."""
     lines = iter(stream.readline, "}\n")
     return json.loads("".join(lines) + "}")
 
@@ -347,6 +347,32 @@ def test_purge_without_a_peer(three, origin):
     assert answer["peers"] == {"n2": None, "n3": 0}
     out = ctl(three[0], "purge", "http://www.example.com/a")[1]
     assert "peer n2: has not acknowledged it yet" in out
+
+
+def test_health_for_balancers(make_cluster, origin):
+    """At the clients' listener, for any host; no request of a client's, nor
+    what a site or another path has."""
+    c = with_sockets(make_cluster(1))
+    c.origin_url = origin.url
+    node = c.nodes[0]
+    node.options.update(health="/healthz", client_addresses="192.0.2.1")
+    c.start()
+
+    def ask(method="GET", target="/healthz"):
+        r = request(node.data, target, method=method)
+        return r.status, r.body
+    until(lambda: ask() == (200, b"ready\n"), what="ready")
+    assert ask("HEAD") == (200, b"")
+    assert request(node.data, "/healthz").get("Cache-Control") == "no-store"
+    ctl(node, "drain")
+    assert ask() == (503, b"not ready\n")
+    ctl(node, "undrain")
+    assert ask() == (200, b"ready\n")
+    assert node.status()["counters"]["requests"] == 0
+    for method, target in (("POST", "/healthz"), ("GET", "/healthz?a"),
+                           ("GET", "/healthzz")):
+        assert ask(method, target)[0] == 403
+    assert origin.count() == 0
 
 
 def test_drain(node, origin):
