@@ -68,7 +68,7 @@ class Tap:
 # check runs them side by side: all of them mostly wait. What clients and
 # origins say to one node; what else becomes of one node; what purges and age
 # forbid to serve; what stands beside nodes: other caches, who watches them; and
-proxies with their logs and modules.
+# proxies with their logs and modules.
 # Those of no set are of clusters.
 OF_MESSAGES = {f"test_{name}.py" for name in """
     causes cookies early front http http2 interim origins poisoning
