@@ -276,58 +276,6 @@ size_t cache_invalidate(struct cache *cache, const struct scd_key *key,
 
 /* Of many */
 
-/* Notes those of a purge that have to be walked for; at once, so that their
- * counts are in one go. */
-static void cache_purge_note(struct cache *cache,
-			     const struct cache_purge *purge, uint64_t source,
-			     struct purge_walk *walk)
-{
-	struct invalidation_log *log = cache_purges_lock(cache);
-
-	cache_discard_disk(cache);
-	for (size_t i = 0; i < purge->n; i++) {
-		const struct invalidation_entry *e = &purge->entries[i];
-		const struct invalidation_position at = {source, e->seq};
-
-		if (e->of.kind == INVALIDATION_KEY)
-			continue;
-		if (!walk->walks) {
-			invalidation_log_open(log);
-			walk->first = invalidation_log_now(log) + 1;
-		}
-		walk->walks = true;
-		cache_purge_tell(cache, &e->of);
-		walk->seq =
-			invalidation_log_add(log, &e->of, &at, purge->now_s);
-	}
-	walk->last = invalidation_log_now(log);
-	cache_purges_unlock(cache);
-}
-
-static void cache_purge_keys(struct cache *cache,
-			     const struct cache_purge *purge, uint64_t source,
-			     struct purge_walk *walk)
-{
-	for (size_t i = 0; i < purge->n; i++) {
-		const struct invalidation_entry *e = &purge->entries[i];
-		const struct cache_key_purge of = {
-			&e->of.hash, {source, e->seq}, NULL, purge->now_s};
-
-		if (e->of.kind == INVALIDATION_KEY)
-			walk->removed +=
-				cache_purge_key(cache, &of, &walk->seq);
-	}
-}
-
-static bool cache_purge_is_of_many(const struct cache_purge *purge)
-{
-	for (size_t i = 0; i < purge->n; i++) {
-		if (purge->entries[i].of.kind != INVALIDATION_KEY)
-			return true;
-	}
-	return false;
-}
-
 static uint64_t cache_purge_source(struct cache *cache,
 				   const struct cache_purge *purge)
 {
@@ -336,18 +284,65 @@ static uint64_t cache_purge_source(struct cache *cache,
 	return purge->source ? purge->source : cache->instance;
 }
 
+/* Notes those from the i-th on that have to be walked for, up to the next key;
+ * at once, so that their counts are in one go. Returns which that is. */
+static size_t cache_purge_note(struct cache *cache,
+			       const struct cache_purge *purge, size_t i,
+			       struct purge_walk *walk)
+{
+	const struct invalidation_entry *e = purge->entries;
+	uint64_t source = cache_purge_source(cache, purge);
+	struct invalidation_log *log;
+
+	cache_enter(cache);
+	log = cache_purges_lock(cache);
+	cache_discard_disk(cache);
+	if (!walk->walks) {
+		invalidation_log_open(log);
+		walk->first = invalidation_log_now(log) + 1;
+	}
+	walk->walks = true;
+	for (; i < purge->n && e[i].of.kind != INVALIDATION_KEY; i++) {
+		const struct invalidation_position at = {source, e[i].seq};
+
+		cache_purge_tell(cache, &e[i].of);
+		walk->seq = invalidation_log_add(log, &e[i].of, &at,
+						 purge->now_s);
+	}
+	walk->last = invalidation_log_now(log);
+	cache_purges_unlock(cache);
+	cache_leave(cache);
+	return i;
+}
+
+static void cache_purge_one(struct cache *cache,
+			    const struct cache_purge *purge, size_t i,
+			    struct purge_walk *walk)
+{
+	const struct invalidation_entry *e = &purge->entries[i];
+	const struct cache_key_purge of = {
+		&e->of.hash,
+		{cache_purge_source(cache, purge), e->seq},
+		NULL,
+		purge->now_s};
+
+	walk->removed += cache_purge_key(cache, &of, &walk->seq);
+}
+
+/* One after the other, as the log has to have the numbers of an initiator in
+ * ascending order. */
 void cache_purge_begin(struct cache *cache, const struct cache_purge *purge,
 		       struct purge_walk *walk)
 {
-	uint64_t source = cache_purge_source(cache, purge);
+	size_t i = 0;
 
 	*walk = (struct purge_walk){0};
-	cache_purge_keys(cache, purge, source, walk);
-	if (!cache_purge_is_of_many(purge))
-		return;
-	cache_enter(cache);
-	cache_purge_note(cache, purge, source, walk);
-	cache_leave(cache);
+	while (i < purge->n) {
+		if (purge->entries[i].of.kind == INVALIDATION_KEY)
+			cache_purge_one(cache, purge, i++, walk);
+		else
+			i = cache_purge_note(cache, purge, i, walk);
+	}
 }
 
 void cache_purge_end(struct cache *cache, struct purge_walk *walk)

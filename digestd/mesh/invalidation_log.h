@@ -84,6 +84,7 @@ uint64_t invalidation_log_now(const struct invalidation_log *log);
  * Adds an entry at a time, at a count of its own, which is the log's after it:
  * an own one (seq 0), which gets the next number; or an initiator's. Without an
  * initiator (source 0) it holds here only. One of a key is settled at once.
+ * Those of an initiator come in ascending order of their numbers.
  * Returns its number.
  */
 uint64_t invalidation_log_add(struct invalidation_log *log,

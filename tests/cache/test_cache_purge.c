@@ -221,6 +221,40 @@ static void test_copies_of_peers(void **state)
 	}
 }
 
+/* Peers are told of entries from a number on, so whatever they are of, the log
+ * has them in the order of their numbers. */
+static void test_numbers_in_order(void **state)
+{
+	enum { OTHER = 7, NKINDS = 4 };
+	const struct scd_key keys[] = {small_cache_key("http://h/1"),
+				       small_cache_key("http://h/2")};
+	const struct invalidation_entry entries[NKINDS] = {
+		{invalidation_of_key(&keys[0]), 1},
+		{{.kind = INVALIDATION_TAG, .hash = {1, 1}}, 2},
+		{invalidation_of_key(&keys[1]), 3},
+		{{.kind = INVALIDATION_TAG, .hash = {2, 2}}, 4},
+	};
+	const struct cache_purge purge = {
+		.entries = entries, .n = NKINDS, .source = OTHER};
+	struct purge_walk walk;
+
+	(void)state;
+	cache_purge_begin(cache, &purge, &walk);
+	assert_int_equal(walk.seq, NKINDS);
+	for (uint64_t from = 0; from < NKINDS; from++) {
+		const struct invalidation_position behind = {OTHER, from};
+		struct invalidation_entry out[NKINDS];
+		size_t n = invalidation_log_since(cache_purges_lock(cache),
+						  &behind, out, NKINDS);
+
+		cache_purges_unlock(cache);
+		assert_int_equal(n, NKINDS - from);
+		for (size_t i = 0; i < n; i++)
+			assert_int_equal(out[i].seq, from + i + 1);
+	}
+	cache_purge_end(cache, &walk);
+}
+
 size_t __real_store_remove_key(struct store *s, const struct scd_key *key);
 size_t __wrap_store_remove_key(struct store *s, const struct scd_key *key);
 
@@ -314,6 +348,7 @@ int main(void)
 		IN_ALL_SHAPES(test_purges_of_others),
 		IN_ALL_SHAPES(test_renewals_while_walking),
 		IN_ALL_SHAPES(test_copies_of_peers),
+		IN_ALL_SHAPES(test_numbers_in_order),
 		IN_ALL_SHAPES(test_found_while_purging),
 		IN_ALL_SHAPES(test_purges_race_with_storing),
 	};
