@@ -19,7 +19,7 @@
 enum {
 	NAME_BYTES = 32,
 	PATH_BYTES = 64,
-	DOWN_US = 2000000, /* a node that has ended is started again */
+	DOWN_US = 2000000, /* a node that has ended is started again, mostly */
 };
 
 struct node {
@@ -117,6 +117,14 @@ static void nodes_write_peers(FILE *f, unsigned self)
 			nodes.plan.stranger);
 }
 
+/* All that it needs; options may say a part of it. */
+static void nodes_write_strict(FILE *f, const char *options)
+{
+	if (!strstr(options, "purge_peers"))
+		fprintf(f, "purge_peers = true\n");
+	fprintf(f, "invalidation = \"strict\"\n");
+}
+
 static void nodes_write_one(unsigned i)
 {
 	const struct node *n = &nodes.list[i];
@@ -137,6 +145,8 @@ static void nodes_write_one(unsigned i)
 	if (nodes.plan.disks)
 		fprintf(f, "disk_path = \"%s\"\ndisk_size = %llu\n", n->disk,
 			(unsigned long long)nodes.plan.disk_bytes);
+	if (nodes.plan.strict)
+		nodes_write_strict(f, n->options);
 	if (nodes.plan.peers) {
 		fprintf(f, "cluster_key = \"%s\"\nlisten_peer = \"%s\"\n",
 			nodes_keys[n->key], n->peer);
@@ -291,10 +301,12 @@ bool nodes_has_another_key(unsigned i)
 
 void nodes_tend(void)
 {
+	int64_t down_us = nodes.plan.down_us ? nodes.plan.down_us : DOWN_US;
+
 	for (unsigned i = 0; i < nodes.plan.nnodes; i++) {
 		struct node *n = &nodes.list[i];
 
-		if (!n->service && world_now_us > n->down_us + DOWN_US)
+		if (!n->service && world_now_us > n->down_us + down_us)
 			nodes_start_one(i);
 	}
 }

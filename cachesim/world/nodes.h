@@ -47,7 +47,9 @@ struct nodes_plan {
 	uint64_t disk_bytes; /* of each */
 	const struct nodes_disks *disks; /* null: no node has one */
 	const char *options; /* lines of the configuration */
+	bool strict;         /* purges are: invalidation = "strict" */
 	bool once;           /* none is started again */
+	int64_t down_us;     /* else after so long; 0: two seconds */
 	const char *stranger; /* null, or where a peer "bad" of all listens */
 };
 

@@ -37,6 +37,8 @@ enum world_choice {
 	CHOICE_DISK,    /* what becomes of it, and when its threads run */
 	CHOICE_EARLY,   /* answers before their request's end, and tunnels */
 	CHOICE_ORIGINS, /* how many there are, and which are there */
+	CHOICE_STRICT,  /* whether purges are, and who asks after one */
+	CHOICE_H2,      /* who speaks it, and how */
 	CHOICE_KINDS,
 };
 

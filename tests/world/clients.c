@@ -11,7 +11,9 @@
 #include "digestd/http/fields.h"
 #include "cachesim/world/nodes.h"
 #include "tests/world/cut.h"
+#include "tests/world/h2_gate.h"
 #include "tests/world/origin.h"
+#include "tests/world/purged.h"
 #include "cachesim/world/wire.h"
 #include "cachesim/world/world.h"
 
@@ -20,7 +22,7 @@ enum {
 	SLOW_US = 200000,        /* between two reads of a slow client */
 	SLOW_BYTES = 2000,
 	TOLD_BYTES = 512, /* of the answer to a PURGE */
-	UNWRITTEN_US = 10000000, /* until a disk has what a POST removes */
+	LATER_US = 3000000,      /* after a purge, other nodes are asked */
 	AGAIN_US = 2500000,      /* after a node is killed, it runs again */
 	UPLOAD_BYTES = 100000,
 	CLIENTS_PEOPLE = 50,
@@ -55,15 +57,6 @@ struct client {
 	struct client *next, **link;
 };
 
-/* What was purged of a node last, and acknowledged. */
-struct purged {
-	int64_t asked_us; /* 0: nothing */
-	int64_t told_us;
-	bool unsafe; /* a POST did: the node has not waited for its disk */
-	bool alone;  /* there are peers that have not acknowledged it: only
-			the node itself, while it runs, knows of it */
-};
-
 static struct {
 	struct clients_plan plan;
 	struct clients_count count;
@@ -71,7 +64,6 @@ static struct {
 	struct world_event arrival, kill;
 	unsigned killed_node;
 	uint64_t number; /* of the next request */
-	struct purged (*purged)[NODES_MAX]; /* [resource][node] */
 	unsigned unsafe; /* requests so far */
 } clients;
 
@@ -279,19 +271,6 @@ static void client_hear(struct client *c, const char *data, size_t len)
 	c->told[c->told_len] = '\0';
 }
 
-/* Whether the answer names all other nodes, each with a number. */
-static bool client_was_for_all(const struct client *c)
-{
-	const char *at = strstr(c->told, "\"peers\": {");
-	unsigned named = 0;
-
-	if (!c->purge || !at || strstr(at, "null"))
-		return false;
-	for (at += strlen("\"peers\": {"); *at; at++)
-		named += *at == ':';
-	return named + 1 == nodes_count();
-}
-
 static size_t client_on_bytes(void *arg, const char *data, size_t len)
 {
 	struct client *c = arg;
@@ -348,26 +327,45 @@ static void client_kill_after_purge(const struct client *c)
 		 again);
 }
 
+/* After a strict purge the other nodes are asked, too, at once or later. */
+static void client_ask_others(const struct client *c)
+{
+	for (unsigned node = 0; node < nodes_count(); node++) {
+		struct client *other;
+
+		if (node == c->node || !world_happens(CHOICE_STRICT, 500))
+			continue;
+		other = client_make(node, c->resource);
+		world_at(&other->turn, world_now_us +
+			 world_skewed(CHOICE_STRICT, 1, LATER_US),
+			 client_run_start, other);
+	}
+}
+
 /* What was acknowledged counts from now on, and is looked at, mostly at once:
  * else what it left behind might never be seen for what came anew. */
 static void client_note_purge(const struct client *c)
 {
-	bool all = client_was_for_all(c);
+	bool all = clients.plan.strict ||
+		   (c->purge && purged_is_everywhere(c->told));
+	const struct purged purged = {
+		.asked_us = c->asked_us,
+		.told_us = world_now_us,
+		.unsafe = c->unsafe,
+		.alone = !all && nodes_count() > 1,
+	};
 
 	for (unsigned node = 0; node < nodes_count(); node++) {
-		struct purged *purged = &clients.purged[c->resource][node];
-
-		if (c->status == 200 && c->asked_us > purged->asked_us &&
-		    (all || node == c->node))
-			*purged = (struct purged){ c->asked_us, world_now_us,
-						   c->unsafe,
-						   !all && nodes_count() > 1 };
+		if (c->status == 200 && (all || node == c->node))
+			purged_note(c->resource, node, &purged);
 	}
 	clients.count.purged += c->status == 200;
 	if (c->purge && c->status == 200 && client_chance(clients.plan.kills))
 		client_kill_after_purge(c);
 	else if (client_chance(700))
 		client_new(c->node, c->resource);
+	if (clients.plan.strict && c->status == 200)
+		client_ask_others(c);
 }
 
 static void client_finish(struct client *c)
@@ -404,12 +402,16 @@ static void client_on_end(void *arg)
 static void client_on_broken(void *arg, enum wire_end why)
 {
 	struct client *c = arg;
+	/* what a strict purge cannot promise in time has no answer: a disk
+	 * that is slow holds up renewals, too */
+	bool unsure = clients.plan.strict && c->unsafe && !c->status;
 
 	if (c->ended) { /* nobody hears the rest */
 		client_finish(c);
 		return;
 	}
 	if (clients.plan.no_errors && why == WIRE_BROKEN && !c->purge &&
+	    !unsure &&
 	    !(c->checks && origin_is_gone_in_slices(&c->v, c->sibling)))
 		client_fail(c, "broken off in a world without errors");
 	clients.count.broken++;
@@ -632,17 +634,24 @@ static uint32_t clients_choose_resource(void)
 	return world_skewed(CHOICE_ARRIVAL, 1, n) - 1;
 }
 
+/* Where it connects. */
+static const char *client_place(const struct client *c)
+{
+	bool streams = !c->purge && !c->sibling &&
+		       world_happens(CHOICE_H2, clients.plan.streams);
+
+	return c->purge ? nodes_admin_name(c->node) :
+	       c->sibling ? nodes_peer_name(c->node) :
+	       streams ? h2_gate_name(c->node) : nodes_data_name(c->node);
+}
+
 /* Of a client that has been made: it asks now. */
 static void client_start(struct client *c)
 {
 	c->asked_us = world_now_us;
 	if (clients.plan.final)
-		c->purged_us = clients.purged[c->resource][c->node].asked_us;
-	c->wire = wire_open(WIRE_CLIENTS,
-			    c->purge ? nodes_admin_name(c->node) :
-			    c->sibling ? nodes_peer_name(c->node) :
-					 nodes_data_name(c->node),
-			    &client_ops, c);
+		c->purged_us = purged_asked_us(c->resource, c->node);
+	c->wire = wire_open(WIRE_CLIENTS, client_place(c), &client_ops, c);
 	client_send(c);
 	client_behave(c);
 	world_at(&c->deadline, world_now_us + DEADLINE_US, client_run_deadline,
@@ -724,6 +733,8 @@ static void clients_arrive(void *arg)
 	world_restart(CHOICE_REQUEST, clients.number);
 	world_restart(CHOICE_CLIENT, clients.number);
 	world_restart(CHOICE_EARLY, clients.number);
+	world_restart(CHOICE_STRICT, clients.number);
+	world_restart(CHOICE_H2, clients.number);
 	if (!plan->only || cut_list_has(plan->only, clients.number))
 		clients_make_request();
 	clients.number++;
@@ -749,9 +760,7 @@ void clients_start(const struct clients_plan *plan)
 	clients.count = (struct clients_count){ 0 };
 	clients.unsafe = 0;
 	clients.number = 0;
-	clients.purged = calloc(plan->resources, sizeof(*clients.purged));
-	if (!clients.purged)
-		world_fail("the world itself is out of memory");
+	purged_start(plan->resources);
 	world_at(&clients.arrival, world_now_us + 1000, clients_arrive, NULL);
 }
 
@@ -759,13 +768,9 @@ void clients_kill(unsigned node, enum nodes_disk_end how)
 {
 	bool lost = nodes_kill(node, how);
 
-	for (uint32_t i = 0; i < clients.plan.resources; i++) {
-		struct purged *p = &clients.purged[i][node];
-
-		if (lost || p->alone ||
-		    (p->unsafe && p->told_us + UNWRITTEN_US > world_now_us))
-			*p = (struct purged){ 0 };
-	}
+	if (clients.plan.strict)
+		return;
+	purged_forget(node, lost);
 	if (!lost)
 		return;
 	for (struct client *c = clients.list; c; c = c->next) {
@@ -790,6 +795,5 @@ void clients_stop(void)
 		client_free(clients.list);
 	world_cancel(&clients.arrival);
 	world_cancel(&clients.kill);
-	free(clients.purged);
-	clients.purged = NULL;
+	purged_stop();
 }

@@ -24,8 +24,10 @@ struct clients_plan {
 	unsigned siblings;     /* in a thousand: ask as a peer does */
 	unsigned kills;        /* in a thousand PURGEs: ends the node then */
 	unsigned changes;      /* in a thousand: the origin's change */
+	unsigned streams;      /* in a thousand: speak HTTP/2 */
 	bool no_errors;        /* nothing fails in this world */
 	bool final;            /* purges are, once they are acknowledged */
+	bool strict;           /* and of all nodes, whatever becomes of them */
 	uint32_t urls;         /* 0: all; else only so many are asked for */
 	const struct cut_list *only; /* these requests; null: all */
 };

@@ -79,7 +79,7 @@ bool cut_add_word(struct cut *cut, const char *word)
 	for (unsigned i = 0; i < CUT_NWORDS; i++) {
 		if (strcmp(cut_words[i], word) != 0)
 			continue;
-		cut->without |= 1U << i;
+		cut->without |= UINT64_C(1) << i;
 		return true;
 	}
 	return false;
@@ -91,7 +91,7 @@ void cut_print(const struct cut *cut)
 
 	printf(" --requests %" PRIu64, cut->requests);
 	for (unsigned i = 0; i < CUT_NWORDS; i++) {
-		if (!(cut->without & 1U << i))
+		if (!(cut->without & UINT64_C(1) << i))
 			continue;
 		printf("%s%s", between, cut_words[i]);
 		between = ",";
@@ -165,9 +165,9 @@ static bool cut_fails(void)
 static void cut_shrink_words(struct cut *cut)
 {
 	for (unsigned i = 0; i < CUT_NWORDS; i++) {
-		unsigned before = cut->without;
+		uint64_t before = cut->without;
 
-		cut->without |= 1U << i;
+		cut->without |= UINT64_C(1) << i;
 		if (cut->without != before && !cut_fails())
 			cut->without = before;
 	}

@@ -44,6 +44,9 @@
 	X(siblings,    world.clients.siblings) \
 	X(purges,      world.clients.purges) \
 	X(kills,       world.clients.kills) \
+	X(strict,      world.strict) \
+	X(isolations,  world.isolations) \
+	X(streams,     world.clients.streams) \
 	X(changes,     world.clients.changes)
 /* clang-format on */
 
@@ -62,7 +65,7 @@ struct cut_list {
 
 struct cut {
 	uint64_t requests;
-	unsigned without;      /* words, a bit each */
+	uint64_t without;      /* words, a bit each */
 	unsigned nodes;        /* at most; 0: as many as there are */
 	uint32_t urls;         /* the same */
 	struct cut_list *only; /* null: all of the requests */

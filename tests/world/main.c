@@ -19,8 +19,6 @@
  * tried with less and less, and the least is printed that fails in the same
  * way.
  */
-#include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -30,10 +28,12 @@
 #include "digestd/disk/disk.h"
 #include "digestd/os/log.h"
 #include "tests/rounds.h"
+#include "tests/world/arguments.h"
 #include "tests/world/bad_peer.h"
 #include "tests/world/clients.h"
 #include "cachesim/world/nodes.h"
 #include "tests/world/cut.h"
+#include "tests/world/h2_gate.h"
 #include "tests/world/world_disk.h"
 #include "tests/world/invariants.h"
 #include "tests/world/origin.h"
@@ -74,9 +74,8 @@ enum {
 };
 
 static struct {
-	uint64_t seed, worlds;
-	bool chosen; /* by who has called */
-	bool verbose, shrinks;
+	uint64_t seed;
+	bool verbose;
 	struct cut cut;
 	struct nodes_plan nodes;
 	struct origin_plan origin;
@@ -88,6 +87,9 @@ static struct {
 	struct world_event tending;
 	bool tends;
 	bool goes_bad; /* one more peer does */
+	unsigned strict; /* purges are */
+	unsigned isolations; /* then */
+	struct h2_gate_plan streams; /* of clients that speak HTTP/2 */
 } world;
 
 /* What can be left out of a world, by CUT_WORDS(). */
@@ -132,11 +134,15 @@ void __wrap_log_write(enum log_level level, const char *part,
 }
 
 /* Mostly none, else few or many. */
+static unsigned world_permille_of(enum world_choice kind, unsigned often,
+				  unsigned most)
+{
+	return world_happens(kind, often) ? world_skewed(kind, 1, most) : 0;
+}
+
 static unsigned world_permille(unsigned often, unsigned most)
 {
-	if (!world_happens(CHOICE_SWARM, often))
-		return 0;
-	return world_skewed(CHOICE_SWARM, 1, most);
+	return world_permille_of(CHOICE_SWARM, often, most);
 }
 
 /* A body comes in so many pieces and not many more. */
@@ -264,6 +270,17 @@ static void world_part(unsigned node)
 		  world_now_us + for_us);
 }
 
+/* A node that clients reach, and the origin, and no other node. */
+static void world_isolate(unsigned node)
+{
+	int64_t for_us = world_skewed(CHOICE_STRICT, 100000, 10000000);
+
+	for (unsigned i = 0; i < nodes_count(); i++) {
+		if (i != node)
+			wire_part((int)node, (int)i, world_now_us + for_us);
+	}
+}
+
 /* What can be set again while a node runs. */
 static void world_reload(unsigned node)
 {
@@ -279,7 +296,7 @@ static void world_reload(unsigned node)
 
 	if (world_happens(CHOICE_EVENT, 300))
 		line = world.nodes.options;
-	if (world_happens(CHOICE_EVENT, 500))
+	if (world_happens(CHOICE_EVENT, 500) || world.strict)
 		without = 0;
 	if (world_happens(CHOICE_EVENT, world.keys))
 		nodes_set_key(node, world_below(CHOICE_EVENT, NODES_KEYS));
@@ -295,6 +312,8 @@ static void world_tend(void *arg)
 		clients_kill(node, world_below(CHOICE_DISK, NODES_DISK_ENDS));
 	if (world_happens(CHOICE_EVENT, world.partings))
 		world_part(node);
+	if (world_happens(CHOICE_STRICT, world.isolations))
+		world_isolate(node);
 	if (world_happens(CHOICE_EVENT, world.jumps))
 		nodes_jump(node, (int64_t)world_below(CHOICE_EVENT, 7200) -
 					 3600);
@@ -344,13 +363,14 @@ static void world_wait(int64_t for_us)
 static void world_heal(void)
 {
 	wire_weather.calm = true;
+	h2_gate_heal();
 	world_memory_limit(UINT64_MAX);
 	world_disk_faults = (struct world_disk_faults){ 0 };
 	wire_reset();
 	world.restarts = 0;
 	world.partings = 0;
 	world.jumps = 0;
-	world.reloads = world.deaths = 0;
+	world.reloads = world.deaths = world.isolations = 0;
 	nodes_restore();
 	for (unsigned i = 0; i < nodes_count(); i++) {
 		if (nodes_has_another_key(i))
@@ -470,6 +490,36 @@ static void world_choose_bad(void)
 	world_memory_limit(UINT64_MAX);
 }
 
+/*
+ * Purges are strict: few objects, which nodes keep for long, and many purges.
+ * All nodes are members of one cluster, and stay so.
+ */
+static void world_choose_strict(bool faults)
+{
+	struct clients_plan *c = &world.clients;
+
+	if (world.nodes.nnodes < 2 || world.keys ||
+	    !world_happens(CHOICE_STRICT, 200))
+		return;
+	world.strict = 1;
+	world.nodes.nnodes = 2 + world_below(CHOICE_STRICT, 4);
+	world.origin.resources = c->resources =
+		world_skewed(CHOICE_STRICT, 2, 50);
+	world.origin.lifetime_s = 1000;
+	c->siblings = 0; /* they name no purges */
+	c->purges = world_skewed(CHOICE_STRICT, 10, 100);
+	c->gap_us = world_skewed(CHOICE_STRICT, 1000, 50000);
+	/* within a lease that others have, or after it */
+	world.nodes.down_us = world_skewed(CHOICE_STRICT, 1000, 2000000);
+	if (!faults)
+		return;
+	c->kills = world_permille_of(CHOICE_STRICT, 500, 300);
+	world.restarts = world_permille_of(CHOICE_STRICT, 600, 60);
+	world.partings = world_permille_of(CHOICE_STRICT, 600, 100);
+	world.jumps = world_permille_of(CHOICE_STRICT, 300, 50);
+	world.isolations = world_permille_of(CHOICE_STRICT, 800, 100);
+}
+
 /* Answers that come before their request has ended, and tunnels. */
 static void world_choose_early(bool faults)
 {
@@ -480,11 +530,29 @@ static void world_choose_early(bool faults)
 		world.clients.tunnels = 0;
 }
 
+/* Clients that speak HTTP/2, which has no tunnels. */
+static void world_choose_streams(bool faults)
+{
+	uint32_t least = world_least_piece(world.origin.body_bytes);
+
+	world.clients.streams = 0;
+	if (!world_happens(CHOICE_H2, 150))
+		return;
+	world.clients.streams = world_happens(CHOICE_H2, 500) ? 1000 : 500;
+	world.clients.tunnels = 0;
+	world.streams = (struct h2_gate_plan){
+		.window = world_skewed(CHOICE_H2, least, 65535),
+		.visits = world_skewed(CHOICE_H2, 1, 1000),
+	};
+	if (faults && !world.goes_bad)
+		world.streams.cuts = world_skewed(CHOICE_H2, 1, 100);
+}
+
 /* Leaves out what is not wanted, after all has been chosen. */
 static void world_cut(const struct cut *cut)
 {
 	for (unsigned i = 0; i < CUT_NWORDS; i++) {
-		if (cut->without & 1U << i)
+		if (cut->without & UINT64_C(1) << i)
 			*world_words[i] = 0;
 	}
 	if (cut->nodes && cut->nodes < world.nodes.nnodes)
@@ -503,18 +571,8 @@ static void world_choose_origins(bool faults)
 	world.tends = world.tends || world.deaths;
 }
 
-static void world_begin(void)
+static void world_choose_bodies(void)
 {
-	bool faults, alone;
-
-	world.nodes = (struct nodes_plan){ 0 };
-	world.origin = (struct origin_plan){ 0 };
-	world.deaths = 0;
-	world_reset();
-	world_seed(world.seed);
-	wire_reset();
-	faults = world_happens(CHOICE_SWARM, 500);
-	alone = world_happens(CHOICE_SWARM, 300);
 	/* those above 64 KiB are on their way while others ask for them */
 	world.origin.large = world_happens(CHOICE_SWARM, 400) ? 300 : 0;
 	world.origin.body_bytes = world.origin.large ?
@@ -523,6 +581,21 @@ static void world_begin(void)
 	/* what peers send of such a length is not collected */
 	if (world.origin.large && world_happens(CHOICE_SWARM, 50))
 		world.origin.body_bytes += 260000;
+}
+
+static void world_begin(void)
+{
+	bool faults, alone;
+
+	world.nodes = (struct nodes_plan){ 0 };
+	world.origin = (struct origin_plan){ 0 };
+	world.deaths = world.strict = world.isolations = 0;
+	world_reset();
+	world_seed(world.seed);
+	wire_reset();
+	faults = world_happens(CHOICE_SWARM, 500);
+	alone = world_happens(CHOICE_SWARM, 300);
+	world_choose_bodies();
 	world_choose_weather(faults, world.origin.body_bytes);
 	world.clients = world_choose_clients(faults);
 	world.origin.resources = world.clients.resources;
@@ -566,14 +639,21 @@ static void world_begin(void)
 		world_choose_torn();
 	else if (world_happens(CHOICE_SWARM, 40))
 		world_choose_killed();
+	else
+		world_choose_strict(faults);
 	world_choose_early(faults);
+	world_choose_streams(faults);
 	world_cut(&world.cut);
+	world.nodes.strict = world.clients.strict =
+		world.strict && world.nodes.nnodes > 1;
 	world.nodes.more_origins = origin_more(world.origin.others);
 	origin_start(&world.origin);
 	if (world.goes_bad)
 		bad_peer_start(world.seed / BAD_PEER_SEEDS % BAD_PEER_NWAYS,
 			       world.origin.resources);
 	nodes_start(&world.nodes);
+	if (world.clients.streams)
+		h2_gate_start(world.nodes.nnodes, &world.streams);
 	if (world.goes_bad) {
 		world_wait(BAD_PEER_TAKEN_US);
 		bad_peer_befall();
@@ -599,11 +679,21 @@ static void world_end(void)
 	if (world.verbose)
 		world_report_disks();
 	clients_stop();
+	h2_gate_stop();
 	invariants_walk();
 	nodes_stop();
 	bad_peer_stop();
 	world_memory_check();
 	origin_stop();
+}
+
+static void world_report_streams(void)
+{
+	const struct h2_gate_count *c = h2_gate_count();
+
+	printf("# HTTP/2 so far: %" PRIu64 " streams ended whole, %" PRIu64
+	       " did not, %" PRIu64 " connections were cut\n", c->whole,
+	       c->broken, c->cut);
 }
 
 static void world_report(uint64_t number)
@@ -622,83 +712,9 @@ static void world_report(uint64_t number)
 		       nodes_count(), (double)world_now_us / 1e6, c->hits,
 		       c->from_peers, c->partial, c->not_modified, c->errors,
 		       c->left, c->broken, c->purged);
+	if (world.verbose && world.clients.streams)
+		world_report_streams();
 	fflush(stdout);
-}
-
-static uint64_t world_number(const char *text)
-{
-	char *end;
-	uint64_t n;
-
-	errno = 0;
-	n = strtoull(text, &end, 10);
-	if (errno || end == text || *end || *text == '-') {
-		fprintf(stderr, "world: \"%s\" is no number\n", text);
-		exit(2);
-	}
-	return n;
-}
-
-static void world_read_list(int option, char *text)
-{
-	for (char *word = strtok(text, ","); word; word = strtok(NULL, ",")) {
-		if (option == 'y')
-			cut_add_only(&world.cut, world_number(word));
-		else if (!cut_add_word(&world.cut, word)) {
-			fprintf(stderr, "world: nothing is called %s\n", word);
-			exit(2);
-		}
-	}
-}
-
-static void world_read_options(int argc, char **argv)
-{
-	static const struct option options[] = {
-		{ "seed", required_argument, NULL, 's' },
-		{ "worlds", required_argument, NULL, 'w' },
-		{ "requests", required_argument, NULL, 'r' },
-		{ "verbose", no_argument, NULL, 'v' },
-		{ "shrink", no_argument, NULL, 'k' },
-		{ "without", required_argument, NULL, 'o' },
-		{ "nodes", required_argument, NULL, 'n' },
-		{ "urls", required_argument, NULL, 'u' },
-		{ "only", required_argument, NULL, 'y' },
-		{ 0 },
-	};
-	int c;
-
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		world.chosen |= c == 's' || c == 'w';
-		switch (c) {
-		case 's':
-			world.seed = world_number(optarg);
-			break;
-		case 'w':
-			world.worlds = world_number(optarg);
-			break;
-		case 'r':
-			world.cut.requests = world_number(optarg);
-			break;
-		case 'v':
-			world.verbose = true;
-			break;
-		case 'k':
-			world.shrinks = true;
-			break;
-		case 'n':
-			world.cut.nodes = (unsigned)world_number(optarg);
-			break;
-		case 'u':
-			world.cut.urls = (uint32_t)world_number(optarg);
-			break;
-		case 'o':
-		case 'y':
-			world_read_list(c, optarg);
-			break;
-		default:
-			exit(2);
-		}
-	}
 }
 
 static void world_whole(void)
@@ -712,12 +728,12 @@ static void world_whole(void)
 
 /* Whether so many worlds should have met something that they have not: a
  * handler that nobody needs, or a way to go bad that does not come about. */
-static bool world_has_missed(void)
+static bool world_has_missed(uint64_t worlds)
 {
-	uint64_t requests = world.worlds * world.cut.requests;
+	uint64_t requests = worlds * world.cut.requests;
 	unsigned missed = 0;
 
-	if (world.worlds >= BAD_PEER_WORLDS && world.cut.requests >= REQUESTS)
+	if (worlds >= BAD_PEER_WORLDS && world.cut.requests >= REQUESTS)
 		missed += bad_peer_report();
 	if (requests >= PAIRS_REQUESTS)
 		missed += pairs_report(false);
@@ -725,33 +741,32 @@ static bool world_has_missed(void)
 }
 
 /* Of the i-th world, from 0 on. */
-static uint64_t world_seed_of(uint64_t first, uint64_t i)
+static uint64_t world_seed_of(const struct arguments *a, uint64_t i)
 {
-	return i < world.worlds ? first + i
-				: world_failed_once[i - world.worlds];
+	return i < a->worlds ? a->seed + i : world_failed_once[i - a->worlds];
 }
 
 int main(int argc, char **argv)
 {
-	uint64_t first, n;
+	struct arguments a = { .seed = 1, .cut.requests = REQUESTS };
+	uint64_t n;
 
-	world.seed = 1;
-	world.worlds = (uint64_t)(rounds_slowness() > 1 ?
-					  WORLDS_SLOW :
-					  rounds_of(WORLDS, WORLDS_LONG));
-	world.cut.requests = REQUESTS;
-	world_read_options(argc, argv);
-	first = world.seed;
-	n = world.worlds + (world.chosen ? 0 : WORLDS_FAILED_ONCE);
+	a.worlds = (uint64_t)(rounds_slowness() > 1 ?
+				      WORLDS_SLOW :
+				      rounds_of(WORLDS, WORLDS_LONG));
+	arguments_read(argc, argv, &a);
+	world.cut = a.cut;
+	world.verbose = a.verbose;
+	n = a.worlds + (a.chosen ? 0 : WORLDS_FAILED_ONCE);
 	printf("1..%" PRIu64 "\n", n);
 	for (uint64_t i = 1; i <= n; i++) {
-		world.seed = world_seed_of(first, i - 1);
-		if (world.shrinks && cut_shrink(&world.cut, world_whole))
+		world.seed = world_seed_of(&a, i - 1);
+		if (a.shrinks && cut_shrink(&world.cut, world_whole))
 			return 1;
 		world_whole();
 		world_report(i);
 	}
 	if (world.verbose)
 		pairs_report(true);
-	return world_has_missed() ? 1 : 0;
+	return world_has_missed(a.worlds) ? 1 : 0;
 }

@@ -51,6 +51,29 @@ FAULTS = {
     "purge-acknowledged-untold": (
         "digestd/peers/teller.c",
         "p->told >= w->seq && teller_is_sure(p, now_ms)", "1"),
+    "strict-serves-without-a-lease": (
+        "digestd/proxy/request.c",
+        "r->serves = from_peer || serving_desk_may_serve(w->shared.serving);",
+        "r->serves = true;"),
+    "strict-fence-is-open": (
+        "digestd/peers/teller_fence.c",
+        "	case SERVING_FENCE_OPEN:\n		return false;",
+        "	case SERVING_FENCE_OPEN:\n		return true;"),
+    "strict-renewal-unapplied": (
+        "digestd/peers/renewer.c",
+        "	else if (!m.nsections) {", "	else if (1) {"),
+    "h2-body-not-woken": (
+        "digestd/server/h2_reply.c",
+        "(void)nghttp2_session_resume_data(c->h2->session, fx->h2.id);", ";"),
+    "h2-upload-not-resumed": (
+        "digestd/server/h2_reply.c",
+        "c->h2->resumed = c->h2->stirred = true;",
+        "c->h2->stirred = true;"),
+    "h2-broken-body-ends-whole": (
+        "digestd/server/h2_output.c",
+        "	if (!n && stream->failed)\n", "	if (0)\n",
+        "	if (stream->ended && !stream->failed) {",
+        "	if (stream->ended) {"),
     "peer-does-not-look-at-needs": (
         "digestd/proxy/request_purge.c",
         "!cache_has_applied(cache, &position))", "0)"),
