@@ -107,10 +107,15 @@ class Manager:
     """Holds a node's listening socket, as systemd does of digestd.socket, and
     starts the node again and again."""
 
-    def __init__(self, node):
-        self.node = node
-        self.socket = socket.create_server(("127.0.0.1", node.data),
-                                           backlog=4096)
+    def __init__(self, node, path=None):
+        self.node, self.path = node, path
+        if path:
+            self.socket = socket.socket(socket.AF_UNIX)
+            self.socket.bind(path)
+            self.socket.listen()
+        else:
+            self.socket = socket.create_server(("127.0.0.1", node.data),
+                                               backlog=4096)
 
     def start(self):
         env = {**os.environ, "LISTEN_FDS": "1", "LISTEN_FDNAMES": "data"}
@@ -160,6 +165,29 @@ def test_a_managers_socket_is_handed_over_by_its_name(stocked):
         assert stocked.get("/1").source == "hit"
         assert manager.end() == 0
         assert "not listened on any more" not in stocked.process.logged()
+    finally:
+        manager.socket.close()
+
+
+def test_clients_at_a_unix_socket(stocked, tmp_path):
+    """Which systemd opens; each successor has it, too."""
+    def get(target):
+        with socket.socket(socket.AF_UNIX) as s:
+            s.connect(manager.path)
+            s.sendall(f"GET {target} HTTP/1.1\r\nHost: www.example.com\r\n"
+                      "Connection: close\r\n\r\n".encode())
+            return b"".join(iter(lambda: s.recv(65536), b""))
+    stocked.process.end()
+    manager = Manager(stocked, str(tmp_path / "clients"))
+    manager.start()
+    try:
+        for _ in range(2):
+            reply = get("/1")
+            assert reply.startswith(b"HTTP/1.1 200 ") and b"; hit;" in reply
+            assert reply.endswith(body_of("/1"))
+            succession.hand_over(stocked)
+        assert b"; hit;" in get("/1")
+        assert manager.end() == 0
     finally:
         manager.socket.close()
 
