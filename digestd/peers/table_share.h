@@ -33,8 +33,8 @@ struct table_share_settings {
 /* clang-format off */
 #define TABLE_SHARE_COUNTERS(X) \
 	X(files,   "files that were written for modules of proxies: the first, and each that was larger or smaller") \
-	X(failed,  "such files that could not be written") \
-	X(refused, "lists of peers that are not in them, as they have one fingerprint many times")
+	X(failed,  "files for modules of proxies that could not be written") \
+	X(refused, "lists of peers left out of the shared table, with one fingerprint many times")
 /* clang-format on */
 
 struct table_share_stats {
