@@ -289,8 +289,8 @@ def test_health_and_readiness(node):
 
 
 def test_listed_metrics_are_those_served(make_cluster, origin):
-    """Those of a node without a disk, without certificates, and not beside
-    another cache (test_sidecar.py)."""
+    """Those of a node without a disk, without certificates, not beside another
+    cache (test_sidecar.py), and that shares no table with modules."""
     c = make_cluster(2, placement="single-shared", members="command:true")
     c.origin_url = origin.url
     c.start()
@@ -304,7 +304,7 @@ def test_listed_metrics_are_those_served(make_cluster, origin):
     for name, _, text in listed:  # each is read alone
         assert not re.search(r"\b(it|they|them)\b|^(its|their|of)\b",
                              text), (name, text)
-    other = re.compile("digestd_(disk|certificate|sidecar|nginx|squid)_")
+    other = re.compile("digestd_(disk|certificate|sidecar|nginx|squid|share)_")
     assert {row for row in served if not other.match(row[0])} == {
         (name, text, kind) for name, kind, text in listed
         if not other.match(name)}
@@ -320,6 +320,8 @@ def test_metrics_pass_promtool(make_cluster, origin):
     origin.set("/a", fields={"Cache-Control": "max-age=600"}, body=b"x")
     for path in ("/a", "/a", "/missing"):
         c.nodes[0].get(path)
+    until(lambda: sum(c.nodes[0].status()["responses"].values()) == 3,
+          what="the last reply is counted")
     metrics = request(c.nodes[0].admin, "/metrics")
     assert metrics.get("Content-Type").startswith("text/plain; version=0.0.4")
     r = subprocess.run(["promtool", "check", "metrics"], input=metrics.body,
