@@ -23,16 +23,15 @@ struct peerset {
 	size_t npeers;
 	char *strings;
 	struct peerindex *index; /* null: none */
-	/* Of the index: columns that may be asked, and whose they are. */
-	uint64_t asked[PEERSET_MAX_PEERS / 64];
-	uint16_t numbers[PEERSET_MAX_PEERS];
 	struct peerset_lists *lists; /* null: no peer has one */
-	/* Peers that may be asked, but are in neither. */
-	uint16_t others[PEERSET_MAX_PEERS];
-	size_t nothers;
+	size_t nothers; /* peers that may be asked, but are in neither */
 	bool has_squid; /* one of those has Squid's hashing */
 	/* When a half-open peer was last asked: this alone changes. */
 	atomic_int_least64_t *probed_ms;
+	/* Of the index: columns that may be asked, and whose they are. */
+	uint64_t asked[PEERSET_MAX_PEERS / 64];
+	uint16_t numbers[PEERSET_MAX_PEERS]; /* those of asked columns */
+	uint16_t others[PEERSET_MAX_PEERS];  /* the first nothers */
 	struct peerset_peer peers[];
 };
 
@@ -145,7 +144,7 @@ static int_least64_t peerset_last_probed_ms(const struct peerset *last,
 struct peerset *peerset_next(const struct peerset *last,
 			     const struct peerset_peer *peers, size_t n)
 {
-	struct peerset *set = calloc(1, sizeof(*set) + n * sizeof(*peers));
+	struct peerset *set = malloc(sizeof(*set) + n * sizeof(*peers));
 	char *strings = malloc(peerset_strings_len(peers, n));
 	atomic_int_least64_t *probed_ms = calloc(n + 1, sizeof(*probed_ms));
 
@@ -156,6 +155,8 @@ struct peerset *peerset_next(const struct peerset *last,
 		free(probed_ms);
 		return NULL;
 	}
+	/* most of it is room for numbers of a thousand peers */
+	memset(set, 0, offsetof(struct peerset, numbers));
 	atomic_init(&set->users, 1);
 	set->probed_ms = probed_ms;
 	set->npeers = n;
