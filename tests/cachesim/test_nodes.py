@@ -199,7 +199,8 @@ def example_of_the_document():
 DAEMON = [every_request_is_answered, a_seed_means_the_same,
           unpublished_objects_are_missed, faster_requests_find_less,
           delays_are_waited_for, peers_that_are_too_far_are_not_asked,
-          alone_there_are_no_peers, objects_of_another_version_are_fetched,
+          behind_a_front_each_object_has_a_node, alone_there_are_no_peers,
+          objects_of_another_version_are_fetched,
           what_may_not_be_stored_passes, nodes_are_the_daemons_objects,
           example_of_the_document]
 
