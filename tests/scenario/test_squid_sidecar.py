@@ -5,6 +5,7 @@ import http.client
 import os
 import random
 import shutil
+import socket
 import sys
 import time
 from email.utils import formatdate
@@ -255,6 +256,59 @@ def test_no_false_negative_under_evictions(serve, kind):
     finally:
         squid.stop()
         feed.close()
+
+
+def tell(path, n):
+    """That URLs 0 to n-1 are held."""
+    with socket.socket(socket.AF_UNIX) as s:
+        s.settimeout(300)
+        s.connect(path)
+        for first in range(0, n, 20000):
+            s.sendall("".join(
+                f"insert http://{HOST}/{i}\n"
+                for i in range(first, min(n, first + 20000))).encode())
+        s.sendall(b"ack x\n")
+        assert s.recv(100) == f"ack x held {n} refused 0\n".encode()
+
+
+@pytest.mark.parametrize("keys", (60, 16000) + (
+    (1600000, 16000000) if LONG else ()))
+def test_masks_are_received_whole(make_cluster, origin, serve, tmp_path, keys):
+    """Of 0.1 KB, 24 KB, 2.4 MB and 24 MB."""
+    c = make_cluster(1, squid_peers="127.0.0.1", squid_period="1s",
+                     sidecar_objects=str(keys))
+    c.origin_url = origin.url
+
+    def beside(_, __):
+        return servers.response(200, {"Cache-Control": "max-age=60"}, b"held")
+    feed = str(tmp_path / "feed")
+    c.nodes[0].options.update(sidecar=serve(beside).url, sidecar_feed=feed)
+    node = c.start().nodes[0]
+    tell(feed, keys)
+    until(lambda: node.status()["squid"]["keys"] == keys, 100, .1,
+          "a digest for Squids")
+    squid = squids.Squid()
+    squid.configure(squids.ORIGIN + """
+http_port 127.0.0.1:{port}
+http_access allow all
+minimum_direct_rtt 0
+minimum_direct_hops 0
+cache_peer 127.0.0.1 sibling {node} 0 no-query no-netdb-exchange proxy-only
+""", origin=origin.port, node=node.peer)
+    try:
+        squid.start()
+        page(origin, "/first")
+        assert squid.get(f"http://{HOST}/first", host=HOST).status == 200
+        until(lambda: any(squid.digests()), 60, what="the digest")
+        asked = range(0, keys, max(1, keys // 200))
+        for i in asked:
+            r = squid.get(f"http://{HOST}/{i}", host=HOST)
+            assert (r.status, r.body) == (200, b"held"), i
+        until(lambda: len(squid.rows()) > len(asked), what="its log")
+        ways = [row.way for row in squid.rows()]
+        assert ways.count("CD_SIBLING_HIT") == len(asked)
+    finally:
+        squid.remove()
 
 
 def test_lines_of_the_logs(tmp_path):
