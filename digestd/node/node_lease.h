@@ -52,21 +52,25 @@ enum node_lease_do node_lease_next(struct node_lease *l,
 				   uint64_t self, struct lease_wish *wish);
 
 /*
- * Whether to ask at all: a cluster whose nodes want nothing in common finds
- * nobody. After NODE_LEASE_PATIENCE that found nobody one in NODE_LEASE_SAMPLE
- * is tried, until one finds somebody.
+ * Whether to ask at all: nodes that want nothing in common, as behind a front
+ * that hashes URLs, find nobody. After NODE_LEASE_PATIENCE that found nobody,
+ * one in NODE_LEASE_SAMPLE is tried, until a peer has had something that was
+ * wanted here, whether a digest led to it or a lease. Where one miss in fifty
+ * is answered by a peer, patience is lost by chance once in 13 times, and found
+ * again after fifty misses.
  */
-enum { NODE_LEASE_PATIENCE = 1000, NODE_LEASE_SAMPLE = 64 };
+enum { NODE_LEASE_PATIENCE = 128, NODE_LEASE_SAMPLE = 64 };
 
 struct node_lease_worth {
-	unsigned vain; /* ways since the last that led to an object */
+	unsigned vain; /* ways since a peer has had what was wanted */
 	unsigned skipped;
 };
 
 /* Whether to ask this time. */
 bool node_lease_is_worth(struct node_lease_worth *w);
 
-/* A way has ended: did it lead to an object? */
+/* A way has ended: did it lead to an object? Or, without one, a peer has sent
+ * an object that its digest shows: that is found, too. */
 void node_lease_was_worth(struct node_lease_worth *w, bool found);
 
 #endif

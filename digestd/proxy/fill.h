@@ -363,7 +363,8 @@ int fill_lease_add_wish(struct fill *f);
  * are answered at once. */
 bool fill_lease_waits(const struct fill *f);
 
-/* A question on that way has been answered: by an object, or not. */
+/* A peer has been asked, on that way or because its digest shows the object: it
+ * had it, or not. */
 void fill_lease_found(struct fill *f, bool found);
 
 /* Takes what a peer's answer says of the lease. */

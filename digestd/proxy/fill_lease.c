@@ -233,10 +233,11 @@ void fill_lease_found(struct fill *f, bool found)
 {
 	struct distance *d;
 
+	if (found &&
+	    (f->lease.asks || f->node.purpose == NODE_FOR_CLIENT))
+		node_lease_was_worth(fill_lease_worth(f), true);
 	if (!f->lease.asks)
 		return;
-	if (found)
-		node_lease_was_worth(fill_lease_worth(f), true);
 	d = distance_table_find(&f->worker->peer_distances, f->peer->id);
 	if (d && fill_lease_is_renewal(f))
 		distance_renewal(d, found);
