@@ -49,7 +49,7 @@ static int seen_fill(struct seen *s, const struct seen_settings *settings)
 	int err;
 
 	s->events = (struct store_events){seen_key_added, seen_key_removed,
-					  seen_released, seen_weight, s};
+					  seen_released, seen_weight, NULL, s};
 	err = store_new(&s->store, settings->window,
 			eviction_policy_find("lru"), &s->events);
 	if (err)

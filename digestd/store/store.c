@@ -120,6 +120,28 @@ struct store_entry *store_next(const struct store_entry *e)
 	return store_index_next(e);
 }
 
+static bool store_entry_counts(const struct store *s,
+			       const struct store_entry *e)
+{
+	return !s->events->counts || s->events->counts(s->events->arg, e);
+}
+
+/* The newest entry of a key that counts; null: none. */
+static struct store_entry *store_find_counted(const struct store *s,
+					      const struct scd_key *key)
+{
+	struct store_entry *e = store_find(s, key);
+
+	while (e && !store_entry_counts(s, e))
+		e = store_next(e);
+	return e;
+}
+
+bool store_counts(const struct store *s, const struct scd_key *key)
+{
+	return store_find_counted(s, key);
+}
+
 void store_prefetch(const struct store *s, const struct scd_key *key)
 {
 	store_index_prefetch(&s->index, key);
@@ -168,13 +190,13 @@ void store_touch_shared(struct store *s, const struct store_entry *e)
 static void store_unlink(struct store *s, struct store_entry *e)
 {
 	struct scd_key key = e->key;
+	bool counted = store_entry_counts(s, e);
 
 	store_index_remove(&s->index, e);
 	s->stats.entries--;
-	if (!store_find(s, &key)) {
-		s->stats.keys--;
+	s->stats.keys -= !store_find(s, &key);
+	if (counted && !store_counts(s, &key))
 		s->events->key_removed(s->events->arg, &key);
-	}
 }
 
 void store_remove(struct store *s, struct store_entry *e)
@@ -226,17 +248,19 @@ static void store_init_entry(struct store_entry *e, const struct scd_key *key)
 	__atomic_store_n(&e->slot, EVICTION_NONE, __ATOMIC_RELEASE);
 }
 
-/* Puts an entry into the index. Returns whether its key is new. */
-static bool store_link_entry(struct store *s, struct store_entry *e,
+/* Puts an entry into the index. */
+static void store_link_entry(struct store *s, struct store_entry *e,
 			     const struct scd_key *key)
 {
-	bool first = !store_find(s, key);
+	bool first = store_entry_counts(s, e) && !store_counts(s, key);
 
+	s->stats.keys += !store_find(s, key);
 	store_index_grow(&s->index, s->stats.keys);
 	store_init_entry(e, key);
 	store_index_add(&s->index, e);
 	s->stats.entries++;
-	return first;
+	if (first)
+		s->events->key_added(s->events->arg, key);
 }
 
 int store_link(struct store *s, struct store_entry *e,
@@ -244,10 +268,7 @@ int store_link(struct store *s, struct store_entry *e,
 {
 	if (s->events->weight(s->events->arg, e) > store_room_max(s->room))
 		return -E2BIG;
-	if (store_link_entry(s, e, key)) {
-		s->stats.keys++;
-		s->events->key_added(s->events->arg, key);
-	}
+	store_link_entry(s, e, key);
 	return 0;
 }
 
@@ -344,12 +365,13 @@ static bool store_is_in_part(const struct walk *walk,
 	return keypart_of(&e->key, walk->part->count) == walk->part->number;
 }
 
-/* Each key at its newest entry. */
+/* Each key at its newest entry that counts. */
 static void store_visit_key(void *arg, struct store_entry *e)
 {
 	const struct walk *walk = arg;
 
-	if (store_is_in_part(walk, e) && store_find(walk->store, &e->key) == e)
+	if (store_is_in_part(walk, e) &&
+	    store_find_counted(walk->store, &e->key) == e)
 		walk->each(walk->arg, &e->key);
 }
 

@@ -5,9 +5,10 @@
  * knows anyway, and is asked.
  *
  * A key may have several entries, the variants of one resource. The set of
- * keys that have any is what a digest describes, so the first and the last
- * one of a key are reported to the owner. Who varies a header gets a variant
- * for each request, so their number is limited: the oldest makes room.
+ * keys that have any which counts, as the owner says, is what a digest
+ * describes, so the first and the last such one of a key are reported to the
+ * owner. Who varies a header gets a variant for each request, so their number
+ * is limited: the oldest makes room.
  *
  * Changes need the owner's lock; if several stores share a room, that of the
  * store and, but for store_link(), store_take_out() and store_find(), that of
@@ -57,6 +58,9 @@ struct store_events {
 	void (*released)(void *arg, struct store_entry *entry);
 	/* Bytes that an entry counts for: the same as long as it is in. */
 	size_t (*weight)(void *arg, const struct store_entry *entry);
+	/* Whether an entry counts for key_added and key_removed: the same as
+	 * long as it is in. Null: all do. */
+	bool (*counts)(void *arg, const struct store_entry *entry);
 	void *arg;
 };
 
@@ -85,6 +89,9 @@ void store_free(struct store **s);
 /* The newest variant of a key; null: none. Not a use: see store_touch(). */
 struct store_entry *store_find(const struct store *s,
 			       const struct scd_key *key);
+
+/* Whether a key has an entry that counts, see struct store_events. */
+bool store_counts(const struct store *s, const struct scd_key *key);
 
 /* The next variant of the same key; null: no more. */
 struct store_entry *store_next(const struct store_entry *e);
@@ -168,7 +175,8 @@ void store_resize(struct store *s, uint64_t max_weight);
  */
 uint64_t store_parts(const struct store *s);
 
-/* Calls back for every key of a part, once; for rebuilding a catalog. */
+/* Calls back for every key of a part that has an entry which counts, once; for
+ * rebuilding a catalog. */
 void store_each_key(const struct store *s, const struct keypart *part,
 		    void (*each)(void *arg, const struct scd_key *key),
 		    void *arg);

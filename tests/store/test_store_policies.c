@@ -122,7 +122,7 @@ static void run(const struct eviction_policy *policy)
 
 	assert_non_null(a);
 	a->events = (struct store_events){ key_added, key_removed, released,
-					   weight_of, a };
+					   weight_of, NULL, a };
 	assert_int_equal(store_new(&s, MAX_WEIGHT, policy, &a->events), 0);
 	for (int i = 0; i < STEPS; i++) {
 		step(a, s, &random);
@@ -172,7 +172,8 @@ static void test_heat(void **state)
 
 		assert_non_null(a);
 		a->events = (struct store_events){ key_added, key_removed,
-						   released, weight_of, a };
+						   released, weight_of, NULL,
+						   a };
 		assert_int_equal(
 			store_new(&s, MAX_WEIGHT,
 				  eviction_policy_find(rows[i].policy),

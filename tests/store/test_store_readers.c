@@ -260,7 +260,7 @@ static struct readers_model *model_new(void)
 	assert_non_null(m);
 	*m = (struct readers_model){ .random = 1 };
 	m->events = (struct store_events){ ignore_key, ignore_key,
-					   release_later, weigh_one, m };
+					   release_later, weigh_one, NULL, m };
 	assert_int_equal(store_new(&m->store, UINT64_MAX,
 				   eviction_policy_find("sieve"),
 				   &m->events), 0);
