@@ -60,6 +60,8 @@ static json_t *service_explain_source(const struct fields *fields)
 {
 	const char *peer = fields_get(fields, tags_source_field);
 
+	if (!peer)
+		peer = fields_get(fields, tags_from_field);
 	return peer ? json_pack("{s:s}", "peer", peer + 1) :
 		      json_pack("{s:n}", "peer");
 }

@@ -50,6 +50,13 @@ static size_t cache_weight(void *arg, const struct store_entry *entry)
 	return cache_weight_of((const struct cached *)entry);
 }
 
+/* What is not to be given to other nodes is not in the catalog. */
+static bool cache_counts(void *arg, const struct store_entry *entry)
+{
+	(void)arg;
+	return !((const struct cached *)entry)->unvouched;
+}
+
 static bool cache_is_copy(void *arg, const struct store_entry *entry)
 {
 	(void)arg;
@@ -86,6 +93,8 @@ void cache_init_tier(struct cache *cache, struct cache_shard *shard,
 		t->events.released = cache_released;
 	if (!t->events.weight)
 		t->events.weight = cache_weight;
+	if (!t->events.counts)
+		t->events.counts = cache_counts;
 	t->events.arg = t;
 }
 

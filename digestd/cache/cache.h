@@ -125,6 +125,9 @@ bool cache_holds(struct cache *cache, const struct scd_key *key);
 bool cache_has(struct cache *cache, const struct scd_key *key,
 	       const struct fields *request);
 
+/* Whether memory or disk has something of a key that other nodes may have. */
+bool cache_offers(struct cache *cache, const struct scd_key *key);
+
 /* What is stored under a key, for who explains it. */
 struct cache_held {
 	size_t in_memory, on_disk; /* variants */
@@ -185,8 +188,8 @@ void cache_lookup(struct cache_reader *reader, const struct scd_key *key,
  * The hottest responses in memory, as far as the policy of eviction can tell,
  * hottest first, each with one user more: up to `n`, and up to so many bytes
  * of bodies. Of all that is there for long it looks at CACHE_HOTTEST. Those of
- * large objects and of slices are left out, and what is on probation. Returns
- * how many there are.
+ * large objects and of slices are left out, what is on probation, and what
+ * other nodes may not have. Returns how many there are.
  */
 enum { CACHE_HOTTEST = 65536 };
 size_t cache_hottest(struct cache *cache, struct cached **out, size_t n,
@@ -317,8 +320,9 @@ struct invalidation_newest cache_last_purge(struct cache *cache,
 					    const struct scd_key *key,
 					    const char *uri);
 
-/* Calls back with the canonical URIs of what is in memory and fresh, of a part
- * of all keys, under a lock; variants have the same. */
+/* Calls back with the canonical URIs of what is in memory, fresh, and may be
+ * given to others, of a part of all keys, under a lock; variants have the
+ * same. */
 void cache_each_fresh(struct cache *cache, const struct keypart *part,
 		      int64_t now_s, void (*each)(void *arg, const char *uri),
 		      void *arg);

@@ -18,7 +18,7 @@
 static bool cache_catalog_has_key(const struct tier *t,
 				  const struct scd_key *key)
 {
-	return t->store && store_find(t->store, key);
+	return t->store && store_counts(t->store, key);
 }
 
 /* Whether another tier has a variant of it: then the catalog has the key,
@@ -160,6 +160,17 @@ static bool cache_catalog_is_anywhere(const struct cache *cache,
 	return cache_catalog_has_key(cache_main(cache, key), key) ||
 	       cache_catalog_has_key(&cache->ram, key) ||
 	       cache_catalog_has_key(&cache->ondisk, key);
+}
+
+bool cache_offers(struct cache *cache, const struct scd_key *key)
+{
+	struct cache_shard *shard = cache_shard_of(cache, key);
+	bool offers;
+
+	pthread_mutex_lock(&shard->lock);
+	offers = cache_catalog_is_anywhere(cache, key);
+	pthread_mutex_unlock(&shard->lock);
+	return offers;
 }
 
 void cache_hold_key(struct cache *cache, const struct scd_key *key)

@@ -22,6 +22,12 @@ cache_disk_selecting_of(const struct store_entry *entry)
 	return disk_entry_selecting((const struct disk_entry *)entry);
 }
 
+static bool cache_disk_counts(void *arg, const struct store_entry *entry)
+{
+	(void)arg;
+	return !((const struct disk_entry *)entry)->unvouched;
+}
+
 /* An entry has left the store. What it has on disk goes, but not when the node
  * ends. */
 static void cache_disk_released(void *arg, struct store_entry *entry)
@@ -133,6 +139,7 @@ bool cache_write_to_disk(struct cache *cache, const struct scd_key *key,
 		return false;
 	}
 	e->copy = c->copy;
+	e->unvouched = c->unvouched;
 	return cache_disk_enter(cache, key, old, e, c);
 }
 
@@ -570,6 +577,7 @@ int cache_open_disk(struct cache *cache, const struct cache_settings *settings)
 	cache->disk_bytes = settings->disk_bytes;
 	cache->ondisk.events.released = cache_disk_released;
 	cache->ondisk.events.weight = cache_disk_weight;
+	cache->ondisk.events.counts = cache_disk_counts;
 	if (settings->tiers)
 		cache->ondisk.copies = &cache_disk_copies;
 	err = cache_open_tier(cache, &cache->ondisk,

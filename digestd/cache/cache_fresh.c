@@ -18,7 +18,7 @@ static void cache_fresh_visit(void *arg, struct store_entry *e)
 	const struct cache_fresh *walk = arg;
 	const struct cached *c = (const struct cached *)e;
 
-	if (freshness_left(&c->freshness, walk->now_s) > 0)
+	if (!c->unvouched && freshness_left(&c->freshness, walk->now_s) > 0)
 		walk->each(walk->arg, cached_uri(c));
 }
 

@@ -15,9 +15,9 @@ struct cache_hot {
 };
 
 /* A slice has a name that no URI has. */
-static bool cache_hottest_is_whole(const struct cached *c)
+static bool cache_hottest_is_for_others(const struct cached *c)
 {
-	return !c->sliced && !strchr(cached_uri(c), '#');
+	return !c->unvouched && !c->sliced && !strchr(cached_uri(c), '#');
 }
 
 static bool cache_hottest_take(void *arg, struct store_entry *e)
@@ -25,7 +25,7 @@ static bool cache_hottest_take(void *arg, struct store_entry *e)
 	struct cached *c = (struct cached *)e;
 	struct cache_hot *hot = arg;
 
-	if (!cache_hottest_is_whole(c) ||
+	if (!cache_hottest_is_for_others(c) ||
 	    hot->bytes + c->body_len > hot->max_bytes)
 		return true;
 	hot->bytes += c->body_len;

@@ -81,17 +81,44 @@ static struct cached *cached_set_head(struct cached *c,
 	return c;
 }
 
-/* Whether it is the head of a large object, now that its text is there. */
+/* What follows the URI, of a text that is good; *len is of that. */
+static const char *cached_text_fields(const char *text, size_t *len)
+{
+	const size_t uri_size = strlen(text) + 1;
+
+	*len -= uri_size;
+	return text + uri_size;
+}
+
+enum cached_origin cached_text_origin(const char *text, size_t len)
+{
+	const char *line = cached_text_fields(text, &len), *next;
+
+	if (packed_begins_with(line, len, slices_field)) {
+		/* a byte, and two texts: that line is before */
+		next = line + 1 + strlen(slices_field) + 1;
+		next += strlen(next) + 1;
+		len -= (size_t)(next - line);
+		line = next;
+	}
+	if (packed_begins_with(line, len, tags_source_field))
+		return CACHED_FROM_PEER;
+	return packed_begins_with(line, len, tags_from_field)
+		       ? CACHED_BY_PEER : CACHED_FROM_ORIGIN;
+}
+
+/* Whether it is the head of a large object, and where it came from, now that
+ * its text is there. */
 static void cached_find_record(struct cached *c)
 {
 	const char *text = cached_text_of(c);
-	size_t uri_size = strlen(text) + 1;
+	const enum cached_origin from = cached_text_origin(text, c->text_len);
+	size_t len = c->text_len;
+	const char *fields = cached_text_fields(text, &len);
 
-	c->sliced = packed_begins_with(text + uri_size, c->text_len - uri_size,
-				       slices_field);
-	c->from_peer = packed_begins_with(text + uri_size,
-					  c->text_len - uri_size,
-					  tags_source_field);
+	c->sliced = packed_begins_with(fields, len, slices_field);
+	c->from_peer = from != CACHED_FROM_ORIGIN;
+	c->unvouched = from == CACHED_FROM_PEER;
 }
 
 struct cached *cached_new(const struct cached_head *head)

@@ -36,14 +36,15 @@ struct cached {
 		struct cached_file *file;
 		struct cached *shared;
 	} body; /* as body_is says; see cached_body() */
-	uint64_t body_len : 46;
+	uint64_t body_len : 45;
 	uint64_t body_is : 2; /* an enum cached_body */
 	uint64_t status : 10;
 	uint64_t for_disk : 1;
 	uint64_t varies : 1;
 	uint64_t sliced : 1; /* the head of one in slices, by its fields */
 	uint64_t doubted : 1; /* see cache_doubt_disk(); it is from there */
-	uint64_t from_peer : 1; /* by its fields, see tags_source_field */
+	uint64_t from_peer : 1; /* by its fields, see tags_source_field, */
+	uint64_t unvouched : 1; /* and not to be given to other nodes */
 	uint64_t copy : 1;   /* a hot copy of a peer's, see eviction_tiers.h */
 	unsigned refs; /* changed atomically */
 	uint32_t text_len : 24;
@@ -69,7 +70,7 @@ struct cached_file {
 };
 
 /* The lengths that there are bits for. */
-#define CACHED_BODY_MAX (((uint64_t)1 << 46) - 1)
+#define CACHED_BODY_MAX (((uint64_t)1 << 45) - 1)
 enum { CACHED_TEXT_MAX = (1 << 24) - 1 };
 
 /* What one is made of; all is copied. */
@@ -85,6 +86,14 @@ struct cached_head {
 /* One with one user, without a body. Null without memory, or when URI and
  * fields are longer than CACHED_TEXT_MAX. */
 struct cached *cached_new(const struct cached_head *head);
+
+/* Where what a text, as below, is of came from: see http/tags.h. */
+enum cached_origin {
+	CACHED_FROM_ORIGIN,
+	CACHED_FROM_PEER, /* the body did: not to be given to other nodes */
+	CACHED_BY_PEER,   /* a peer has confirmed it, or handed it over */
+};
+enum cached_origin cached_text_origin(const char *text, size_t len);
 
 /*
  * The same of a text that cached_text() has given: a URI and a 0, and packed

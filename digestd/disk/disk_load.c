@@ -182,6 +182,7 @@ static struct disk_entry *disk_load_make_entry(const struct disk_loading *l,
 	e->place = (struct disk_place){ (uint32_t)l->numbers[l->current],
 				       from->at };
 	e->units = from->units;
+	e->unvouched = from->unvouched;
 	e->blocks = (uint32_t)((from->file_bytes + DISK_FILE_BLOCK - 1) /
 			       DISK_FILE_BLOCK);
 	return e;

@@ -118,6 +118,8 @@ static int disk_log_scan_object(const struct log_scan *scan, uint32_t at,
 
 	if (!cached_text_is_good(r->text, r->text_len) || e.id >> 48)
 		return 0;
+	e.unvouched = cached_text_origin(r->text, r->text_len) ==
+		      CACHED_FROM_PEER;
 	scd_key_make(scan->log->secret, "GET", r->text, strlen(r->text),
 		     &e.key);
 	return segment_table_add(scan->table, &e);

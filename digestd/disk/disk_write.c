@@ -424,6 +424,7 @@ static int disk_write_append(struct disk *d, struct disk_writing *w,
 		.id = w->id,
 		.file_bytes = sums ? w->c->body_len : 0,
 		.selecting_len = (uint32_t)len,
+		.unvouched = w->c->unvouched,
 	};
 	uint8_t *to, *select = NULL;
 	int err = disk_write_prepare(d, bytes);

@@ -18,6 +18,7 @@ enum {
 	TABLE_FLAGS_SHIFT = 56, /* above the number of an object */
 	TABLE_IN_FILE = 1,
 	TABLE_VARIES = 2,
+	TABLE_UNVOUCHED = 4,
 };
 
 /* Room for n more elements. 0 or -ENOMEM. */
@@ -67,7 +68,8 @@ static void segment_table_put_extra(struct segment_table *t,
 int segment_table_add(struct segment_table *t, const struct segment_entry *e)
 {
 	uint64_t flags = (e->file_bytes ? TABLE_IN_FILE : 0) |
-			 (e->selecting_len ? TABLE_VARIES : 0);
+			 (e->selecting_len ? TABLE_VARIES : 0) |
+			 (e->unvouched ? TABLE_UNVOUCHED : 0);
 	size_t at = t->nentries * SEGMENT_ENTRY_BYTES;
 	struct scd__writer w;
 
@@ -238,6 +240,7 @@ int segment_table_each(const struct segment_table *t,
 		e.units = scd__read_u32(&r);
 		e.id = id & (((uint64_t)1 << TABLE_FLAGS_SHIFT) - 1);
 		id >>= TABLE_FLAGS_SHIFT;
+		e.unvouched = id & TABLE_UNVOUCHED;
 		if (id & TABLE_IN_FILE)
 			e.file_bytes = scd__read_u64(&extras);
 		if (id & TABLE_VARIES) {

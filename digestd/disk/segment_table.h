@@ -25,6 +25,7 @@ struct segment_entry {
 	uint32_t at;	/* where its record begins [units] */
 	uint32_t units; /* of its record */
 	uint64_t file_bytes; /* of a body in a file; 0: it is in the record */
+	bool unvouched; /* as struct cached has it */
 	const uint8_t *selecting; /* see segment_record.h */
 	uint32_t selecting_len;
 };

@@ -220,3 +220,24 @@ int conditional_304_fields(const struct fields *stored, struct fields *out)
 	}
 	return 0;
 }
+
+void conditional_keep_freshness(struct fields *not_modified)
+{
+	static const char *const names[] = {
+		"Age", "Cache-Control", "CDN-Cache-Control", "Date", "ETag",
+		"Expires", "Last-Modified",
+	};
+	size_t i = 0;
+
+	while (i < fields_count(not_modified)) {
+		const char *name = fields_at(not_modified, i)->name;
+		bool kept = false;
+
+		for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++)
+			kept |= field_name_is(name, names[n]);
+		if (kept)
+			i++;
+		else
+			fields_remove(not_modified, name);
+	}
+}

@@ -58,4 +58,8 @@ int conditional_update(const struct fields *not_modified,
  */
 int conditional_304_fields(const struct fields *stored, struct fields *out);
 
+/* Removes from a 304 all but what says how long the response is fresh, and
+ * which it is: for one that is not its origin's. */
+void conditional_keep_freshness(struct fields *not_modified);
+
 #endif

@@ -13,9 +13,11 @@ static const struct {
 	{"Cache-Groups", false},
 	{"Surrogate-Key", true},
 	{":source", false},
+	{":from", false},
 };
 
 const char tags_source_field[] = ":source";
+const char tags_from_field[] = ":from";
 
 enum { TAGS_FIELDS = sizeof(tags_fields) / sizeof(tags_fields[0]) };
 

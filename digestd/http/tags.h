@@ -11,11 +11,14 @@
 #include "digestd/http/fields.h"
 
 /*
- * The name of a line that is stored with what came from a peer, and never sent:
- * no message has such a name. Its value, tags_source(), is a tag by which all
- * that came from there can be purged, here or at all nodes.
+ * The names of a line that is stored with what came from a peer, and never
+ * sent: no message has such a name. Its value, tags_source(), is a tag by which
+ * all that came from there can be purged, here or at all nodes. The first one
+ * says that the body did, and nobody has vouched for it: no other node gets it.
+ * The second one is of what may be given to others all the same: a peer has
+ * confirmed it, or handed it over as it went.
  */
-extern const char tags_source_field[];
+extern const char tags_source_field[], tags_from_field[];
 
 /* Writes the tag of a source: a colon and its name, in which characters that
  * separate tags become "_". Longer names are cut. */

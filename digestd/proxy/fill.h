@@ -509,8 +509,8 @@ static inline bool fill_is_from_peer(const struct fill *f)
 
 /*
  * Makes *out fields whose text stays theirs, with the line that says from which
- * peer they are (tags_source_field): the first one, but for the record of a
- * head. What several peers have renewed has a line of each. 0 or -ENOMEM.
+ * peer their body is (tags_source_field, or tags_from_field): the first one,
+ * but for the record of a head. 0 or -ENOMEM.
  */
 int fill_add_source(const struct fill *f, const struct fields *fields,
 		    struct fields *out);

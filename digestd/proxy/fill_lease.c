@@ -98,7 +98,9 @@ static uint64_t fill_lease_owner(struct fill *f, uint64_t self)
 {
 	if (f->q->settings->leases)
 		return lease_owner(f->worker->view, &f->q->key, self);
-	return fill_lease_holder_owner(f, f->stale ? self : 0);
+	/* others do not see what a peer has sent */
+	return fill_lease_holder_owner(
+		f, f->stale && !f->stale->unvouched ? self : 0);
 }
 
 /* An owner answers at once, like any peer; who fetches it, when that has

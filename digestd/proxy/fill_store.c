@@ -175,22 +175,30 @@ static struct cached *fill_store_make_entry(struct fill *f,
 	return c;
 }
 
-/* Whether fields say already that they are from that source. */
-static bool fill_store_names_source(const struct fields *fields,
-				    const char *source)
+/* Whether fields have that line already. */
+static bool fill_store_has_line(const struct fields *fields, const char *name,
+				const char *value)
 {
 	for (size_t i = 0; i < fields_count(fields); i++) {
 		const struct field *line = fields_at(fields, i);
 
-		if (!strcmp(line->name, tags_source_field) &&
-		    !strcmp(line->value, source))
+		if (!strcmp(line->name, name) && !strcmp(line->value, value))
 			return true;
 	}
 	return false;
 }
 
-int fill_add_source(const struct fill *f, const struct fields *fields,
-		    struct fields *out)
+/* Of a body that a peer has sent: what one hands over as it goes is to be had
+ * here in its place; nobody vouches for any other. */
+static const char *fill_store_source_field(const struct fill *f)
+{
+	return f->copy && !f->copy->stays ? tags_from_field : tags_source_field;
+}
+
+/* Adds a line of that name, see fill_add_source(). */
+static int fill_store_add_source(const struct fill *f, const char *name,
+				 const struct fields *fields,
+				 struct fields *out)
 {
 	size_t first = slices_are(fields) ? 1 : 0;
 	char source[TAGS_SOURCE_BYTES];
@@ -198,14 +206,14 @@ int fill_add_source(const struct fill *f, const struct fields *fields,
 
 	assert(fill_is_from_peer(f));
 	tags_source(f->peer->name, source);
-	if (fill_store_names_source(fields, source))
+	if (fill_store_has_line(fields, name, source))
 		first = SIZE_MAX;
 	fields_init(out);
 	for (size_t i = 0; i <= fields_count(fields) && !err; i++) {
 		const struct field *line;
 
 		if (i == first)
-			err = fields_add(out, tags_source_field, source);
+			err = fields_add(out, name, source);
 		if (err || i == fields_count(fields))
 			break;
 		line = fields_at(fields, i);
@@ -214,6 +222,13 @@ int fill_add_source(const struct fill *f, const struct fields *fields,
 	if (err)
 		fields_free(out);
 	return err;
+}
+
+int fill_add_source(const struct fill *f, const struct fields *fields,
+		    struct fields *out)
+{
+	return fill_store_add_source(f, fill_store_source_field(f), fields,
+				     out);
 }
 
 struct cached *fill_make_entry(struct fill *f, const struct fields *fields)
@@ -521,12 +536,15 @@ static struct cached *fill_store_make_confirmed(const struct fill *f,
 static struct cached *fill_store_make_refreshed(const struct fill *f,
 						const struct fields *fields)
 {
+	/* what a peer confirms is still what it was */
+	const char *name = f->stale->unvouched ? tags_source_field
+					       : tags_from_field;
 	struct fields all;
 	struct cached *c;
 
 	if (!fill_is_from_peer(f))
 		return fill_store_make_confirmed(f, fields);
-	if (fill_add_source(f, fields, &all))
+	if (fill_store_add_source(f, name, fields, &all))
 		return NULL;
 	c = fill_store_make_confirmed(f, &all);
 	fields_free(&all);
@@ -545,16 +563,12 @@ bool fill_is_confirmed(const struct fill *f, const struct fields *not_modified)
 	return same;
 }
 
-/* Of a peer's 304: what is between nodes; the way on which it came here, or it
- * would grow each time that nodes renew each other's; and what it says of a
- * body that is not its own. */
+/* Of a peer's 304 all but how long the response is fresh: what it is, its
+ * origin has said. */
 static void fill_store_strip_peer(struct fill *f)
 {
 	f->need_met = fill_need_is_met(f);
-	fields_remove(&f->response, LEASES_FIELD);
-	fields_remove(&f->response, "Cache-Status");
-	fields_remove(&f->response, "Via");
-	fields_remove(&f->response, "Repr-Digest");
+	conditional_keep_freshness(&f->response);
 }
 
 struct cached *fill_refreshed(struct fill *f, const struct fields *fields)

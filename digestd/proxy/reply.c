@@ -85,7 +85,6 @@ static int reply_take_record(struct request *r, struct fields *f)
 		return -1;
 	}
 	fields_remove(f, slices_field);
-	fields_remove(f, tags_source_field);
 	return 0;
 }
 
@@ -105,8 +104,10 @@ static int reply_shared_fields(struct request *r, const struct cached *c,
 	if (fields_get(f, "Set-Cookie") &&
 	    question_set_cookie(r->q, c->status, f) != SET_COOKIE_ALLOW)
 		fields_remove(f, "Set-Cookie");
-	if (c->from_peer)
+	if (c->from_peer) {
 		fields_remove(f, tags_source_field);
+		fields_remove(f, tags_from_field);
+	}
 	return c->sliced ? reply_take_record(r, f) : 0;
 }
 

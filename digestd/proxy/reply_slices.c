@@ -180,6 +180,12 @@ static bool reply_slices_read_blocks(struct reply_slices *s)
 	return true;
 }
 
+/* A peer gets none that came from another one. */
+static bool reply_slices_may_send(const struct reply_slices *s)
+{
+	return !(s->r->node.from_peer && s->slice->unvouched);
+}
+
 /* Whether what was found can be sent; else its blocks are read first. */
 static bool reply_slices_is_read(struct reply_slices *s, bool *failed)
 {
@@ -191,7 +197,7 @@ static bool reply_slices_is_read(struct reply_slices *s, bool *failed)
 	s->read.found = NULL;
 	if (!s->r)
 		return true;
-	*failed = !s->slice ||
+	*failed = !s->slice || !reply_slices_may_send(s) ||
 		  (cached_file(s->slice) && !reply_slices_read_blocks(s));
 	return !s->reading;
 }
@@ -231,7 +237,10 @@ static bool reply_slices_find(struct reply_slices *s)
 		return false;
 	s->slice = found.stored.counted ? found.stored.c
 					: cached_ref(found.stored.c);
-	return true;
+	if (reply_slices_may_send(s))
+		return true;
+	cached_unref(&s->slice);
+	return false;
 }
 
 static enum node_slices_place reply_slices_look(struct reply_slices *s)
@@ -636,6 +645,15 @@ static ssize_t reply_slices_take(void *arg, void *buf, size_t cap)
 
 /* The reply */
 
+static bool reply_slices_is_here(const struct request *r,
+				 const struct scd_key *key)
+{
+	struct cache *cache = r->worker->shared.cache;
+
+	return r->node.from_peer ? cache_offers(cache, key)
+				 : cache_has(cache, key, &fields_none);
+}
+
 bool reply_slices_are_here(const struct request *r, const struct range *part)
 {
 	struct slices_run run = slices_of(&r->slices, part);
@@ -645,7 +663,7 @@ bool reply_slices_are_here(const struct request *r, const struct range *part)
 		run.end = run.first + SLICES_LOOKED_AT;
 	for (; run.first < run.end; run.first++) {
 		if (!question_slice_key(r->q, &r->slices, run.first, &key) ||
-		    !cache_has(r->worker->shared.cache, &key, &fields_none))
+		    !reply_slices_is_here(r, &key))
 			return false;
 	}
 	return true;

@@ -279,6 +279,38 @@ static bool request_node_rechecks(struct request *r)
 	return r->rechecked;
 }
 
+/* Whether the request is answered with 304, and no body, if what is stored is
+ * fresh. Without memory to look it is not. */
+static bool request_node_has_the_same(const struct request *r,
+				      const struct cached *c)
+{
+	struct fields stored;
+	bool same;
+
+	if (cached_fields(c, &stored))
+		return false;
+	same = conditional_not_modified(request_fields(r), &stored,
+					worker_wall_s(r->worker));
+	fields_free(&stored);
+	return same;
+}
+
+/* Whether a peer may have it: no body that another one has sent. That it is
+ * still fresh, who has the same may hear. */
+static bool request_node_may_give(const struct request *r,
+				  const struct cached *c)
+{
+	return !r->node.from_peer || !c->unvouched ||
+	       request_node_has_the_same(r, c);
+}
+
+/* Whether what is stored answers the request, if it is fresh. */
+static bool request_node_may_use(struct request *r, const struct cached *c)
+{
+	return r->serves && !c->doubted && !request_node_rechecks(r) &&
+	       request_node_may_give(r, c);
+}
+
 /* What is stored for the request, or null: lent, or taken over. What answers it
  * does so at once. */
 static void request_node_found(struct request *r, struct cached *c, bool lent)
@@ -296,8 +328,8 @@ static void request_node_found(struct request *r, struct cached *c, bool lent)
 	r->found = c;
 	r->lent = lent;
 	stored.freshness = &c->freshness;
-	r->found_as = r->serves && !c->doubted && !request_node_rechecks(r) ?
-			      node_request_found(&stored) : NODE_FOUND_STALE;
+	r->found_as = request_node_may_use(r, c) ? node_request_found(&stored)
+						 : NODE_FOUND_STALE;
 	/* a peer can ask the origin itself */
 	if (r->node.from_peer && r->found_as == NODE_FOUND_WHILE_REVALIDATE)
 		r->found_as = NODE_FOUND_STALE;
@@ -359,7 +391,8 @@ static bool request_node_can_follow(const struct request *r)
 	const struct node_stored shown = {&head->freshness, &r->q->cc,
 					  worker_now_s(r->worker)};
 
-	return node_request_can_follow(&shown, cached_selecting(head),
+	return request_node_may_give(r, head) &&
+	       node_request_can_follow(&shown, cached_selecting(head),
 				       request_fields(r));
 }
 

@@ -85,6 +85,49 @@ static void what_is_kept(void **state)
 	}
 }
 
+/* Which of them other nodes may have, by the line that comes first, or behind
+ * the record of a large object. */
+static void where_it_came_from(void **state)
+{
+	static const struct {
+		const char *names[3];
+		bool from_peer, unvouched, sliced;
+	} rows[] = {
+		{ { "ETag" }, false, false, false },
+		{ { NULL }, false, false, false },
+		{ { ":source", "ETag" }, true, true, false },
+		{ { ":from", ":source" }, true, false, false },
+		{ { ":slices" }, false, false, true },
+		{ { ":slices", ":source" }, true, true, true },
+		{ { ":slices", ":from", "ETag" }, true, false, true },
+		{ { ":slices", "ETag", ":source" }, false, false, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct freshness freshness = { 0 };
+		struct cached_head head = { .uri = "http://a/",
+					    .selecting = &fields_none,
+					    .status = 200,
+					    .freshness = &freshness };
+		struct fields f;
+		struct cached *c;
+
+		fields_init(&f);
+		for (size_t n = 0; n < 3 && rows[i].names[n]; n++)
+			assert_int_equal(fields_add(&f, rows[i].names[n],
+						    "value"), 0);
+		head.fields = &f;
+		c = cached_new(&head);
+		assert_non_null(c);
+		assert_int_equal(c->from_peer, rows[i].from_peer);
+		assert_int_equal(c->unvouched, rows[i].unvouched);
+		assert_int_equal(c->sliced, rows[i].sliced);
+		cached_unref(&c);
+		fields_free(&f);
+	}
+}
+
 static void a_body_in_memory(void **state)
 {
 	struct cached *c = make("", false);
@@ -174,6 +217,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_kept),
+		cmocka_unit_test(where_it_came_from),
 		cmocka_unit_test(a_body_in_memory),
 		cmocka_unit_test(a_body_in_a_file),
 		cmocka_unit_test(a_shared_body),

@@ -210,6 +210,30 @@ static void fields_of_304(void **state)
 	fields_free(&out);
 }
 
+/* A peer's word is taken for how long a response is fresh, and for no more. */
+static void freshness_of_304(void **state)
+{
+	struct fields f;
+	char text[MESSAGE_MAX];
+
+	(void)state;
+	message_must(&f, "Via: 1.1 n2\nETag: \"a\"\ndate: " THEN "\nVary: A\n"
+			 "Content-Type: text/evil\nAge: 3\nX-A: 1\nX-A: 2\n"
+			 "Cache-Control: max-age=9\nSet-Cookie: a=b\n"
+			 "Repr-Digest: x\nCDN-Cache-Control: max-age=8\n"
+			 "Expires: 0\nLast-Modified: " BEFORE
+			 "\nCache-Status: n2; hit");
+	conditional_keep_freshness(&f);
+	assert_string_equal(message_text(&f, text),
+			    "ETag: \"a\"\ndate: " THEN "\nAge: 3\n"
+			    "Cache-Control: max-age=9\n"
+			    "CDN-Cache-Control: max-age=8\nExpires: 0\n"
+			    "Last-Modified: " BEFORE "\n");
+	conditional_keep_freshness(&f);
+	assert_int_equal(fields_count(&f), 7);
+	fields_free(&f);
+}
+
 /* An update that fails leaves what is stored as it was. */
 static void without_memory(void **state)
 {
@@ -250,6 +274,7 @@ int main(void)
 		cmocka_unit_test(confirming),
 		cmocka_unit_test(updating),
 		cmocka_unit_test(fields_of_304),
+		cmocka_unit_test(freshness_of_304),
 		cmocka_unit_test(without_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,7 +102,9 @@ static void sources(void **state)
 		tags_source(names[i].name, tag);
 		assert_string_equal(tag, names[i].tag);
 		fields_init(&f);
-		assert_int_equal(fields_add(&f, tags_source_field, tag), 0);
+		assert_int_equal(fields_add(&f, i % 2 ? tags_source_field
+						      : tags_from_field,
+					    tag), 0);
 		assert_true(tags_next(&f, &cursor, &found));
 		assert_int_equal(found.len, strlen(tag));
 		assert_memory_equal(found.at, tag, found.len);

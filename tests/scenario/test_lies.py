@@ -9,8 +9,10 @@ import time
 import pytest
 
 import servers
-from cluster import request, until
+from cluster import KEY, request, until
+from digests import derive
 
+TOKEN = "Bearer " + derive(KEY, "token").hex()
 FRESH = {"Cache-Control": "max-age=600"}
 GOOD, BAD = b"good" * 500, b"evil" * 500
 
@@ -193,10 +195,6 @@ def test_where_a_copy_is_from_nobody_is_told(make_cluster, origin, tmp_path,
     answers = [first.get("/a"), first.get("/a", method="HEAD"),
                first.get("/a", headers={"If-None-Match": '"1"'}),
                first.get("/a", headers={"Range": "bytes=0-3"})]
-    other.process.kill()
-    until(lambda: third.knows(first), what="its copy is known")
-    answers.append(third.get("/a"))
-    assert answers[-1].source in ("peer", "hit")
     assert all(a.source == "hit" for a in answers[:3])
     for answer in answers:
         assert not [n for n, _ in answer.fields if "source" in n.lower()]
@@ -231,3 +229,46 @@ def test_what_a_peer_has_renewed_is_of_that_peer_too(make_cluster, origin):
                      headers={"Purge-Tag": ":n2"})
     assert purged.status == 200
     assert first.get("/a").source != "hit"
+
+
+def ask_as_peer(node, target):
+    """What a node says to a peer that asks for an object."""
+    return request(node.peer, f"http://www.example.com{target}", headers={
+        "Cache-Control": "only-if-cached",
+        "Proxy-Authorization": TOKEN})
+
+
+@pytest.mark.parametrize("disk", [False, True])
+def test_what_came_from_a_peer_no_third_node_gets(make_cluster, origin,
+                                                  tmp_path, disk):
+    """Neither does its digest say that it is there, nor is it given."""
+    c = make_cluster(3, placement="keep")
+    c.origin_url = origin.url
+    first, other, third = c.nodes
+    if disk:
+        first.options.update(disk_path=str(tmp_path), disk_size="100M",
+                             admission="none")
+    c.start()
+    for target in ("/a", "/own"):
+        origin.set(target, fields={**FRESH, "ETag": '"1"'}, body=GOOD)
+    give(other, first, "/a")
+    assert first.get("/own").source == "origin"
+    keep(first, "/a")
+    if disk:
+        until(lambda: first.status()["disk"]["writes"] == 2,
+              what="both are on disk")
+        first.process.kill()
+        first.start()
+    until(lambda: third.knows(first), what="its digest is known")
+    assert third.peer_status("n1")["digest"]["keys"] == 1
+    assert ask_as_peer(first, "/own").status == 200
+    refused = ask_as_peer(first, "/a")
+    assert refused.status == 504
+    assert "fwd=request" in refused.get("Cache-Status")
+    other.process.kill()
+    until(lambda: not third.peer_status("n2")["usable"], what="it is gone")
+    asked = origin.count("/a")
+    assert third.get("/a").source == "origin"
+    assert origin.count("/a") == asked + 1
+    assert third.get("/own").source == "peer"
+    assert first.get("/a").source == "hit"

@@ -9,9 +9,13 @@
 
 #include "codec/bloom.h"
 #include "digestd/cache/cache_inside.h"
+#include "digestd/http/conditional.h"
 #include "digestd/os/memory.h"
 #include "digestd/peers/peer_follower.h"
 #include "digestd/peers/publisher.h"
+#include "digestd/proxy/collapse.h"
+#include "digestd/proxy/request.h"
+#include "digestd/server/server.h"
 #include "cachesim/world/nodes.h"
 #include "cachesim/world/world.h"
 
@@ -234,13 +238,65 @@ struct walk {
 
 static bool invariants_has(const struct tier *t, const struct scd_key *key)
 {
-	return t->store && store_find(t->store, key);
+	return t->store && store_counts(t->store, key);
+}
+
+static bool invariants_is_from_peer(const struct cached *c)
+{
+	size_t len;
+	const char *text = cached_text(c, &len);
+
+	return cached_text_origin(text, len) == CACHED_FROM_PEER;
+}
+
+/* Of what is in memory: a key that others hear of has something for them. */
+static void invariants_check_offer(const struct walk *w,
+				   const struct scd_key *key)
+{
+	const struct store_entry *e;
+
+	if (w->tier == &w->cache->ondisk)
+		return;
+	for (e = store_find(w->tier->store, key); e; e = store_next(e)) {
+		if (!invariants_is_from_peer((const struct cached *)e))
+			return;
+	}
+	world_fail("a node offers others what it has from a peer");
+}
+
+void __real_reply_cached(struct request *r, struct cached *c);
+void __wrap_reply_cached(struct request *r, struct cached *c);
+void __real_reply_joined(struct request *r);
+void __wrap_reply_joined(struct request *r);
+
+/* But that it is still fresh, who has the same may be told. */
+static void invariants_check_reply(const struct request *r,
+				   const struct cached *c)
+{
+	const struct fields *asked = exchange_request(r->x)->fields;
+
+	if (r->node.from_peer && invariants_is_from_peer(c) &&
+	    !conditional_present(asked))
+		world_fail("a node gives another what it has from a peer");
+}
+
+void __wrap_reply_cached(struct request *r, struct cached *c)
+{
+	invariants_check_reply(r, c);
+	__real_reply_cached(r, c);
+}
+
+void __wrap_reply_joined(struct request *r)
+{
+	invariants_check_reply(r, collapse_head(&r->reader));
+	__real_reply_joined(r);
 }
 
 static void invariants_walk_key(void *arg, const struct scd_key *key)
 {
 	struct walk *w = arg;
 
+	invariants_check_offer(w, key);
 	if (w->tier->store != cache_main(w->cache, key)->store &&
 	    invariants_has(cache_main(w->cache, key), key))
 		return;

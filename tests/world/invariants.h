@@ -16,7 +16,9 @@
 /*
  * After each step: the ledger adds up and is within its limit. Now and then, so
  * that it costs as much for each step however large the stores are: each
- * catalog has the keys that its stores have, and stores are within their sizes.
+ * catalog has the keys of which its stores have something that other nodes may
+ * have, and stores are within their sizes. What a peer has sent, no other node
+ * gets; unless it was handed over.
  */
 void invariants_step(void);
 

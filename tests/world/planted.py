@@ -77,6 +77,12 @@ FAULTS = {
     "peer-does-not-look-at-needs": (
         "digestd/proxy/request_purge.c",
         "!cache_has_applied(cache, &position))", "0)"),
+    "copy-of-a-copy": (
+        "digestd/proxy/request_node.c",
+        "!r->node.from_peer || !c->unvouched ||", "1 ||"),
+    "copy-published": (
+        "digestd/cache/cache.c",
+        "return !((const struct cached *)entry)->unvouched;", "return 1;"),
     "post-does-not-invalidate": (
         "digestd/node/node_keep.c",
         "if (c->unsafe && c->status < 400)", "if (c->status < 100)"),
