@@ -59,6 +59,10 @@ FAULTS = {
         "digestd/peers/teller_fence.c",
         "	case SERVING_FENCE_OPEN:\n		return false;",
         "	case SERVING_FENCE_OPEN:\n		return true;"),
+    "strict-grants-end-early": (
+        "digestd/mesh/serving_lease.c",
+        "now_ms + SERVING_TERM_MS + SERVING_TERM_MS / SERVING_DRIFT + 1;",
+        "now_ms + SERVING_TERM_MS / 2;"),
     "strict-renewal-unapplied": (
         "digestd/peers/renewer.c",
         "	else if (!m.nsections) {", "	else if (1) {"),
