@@ -18,6 +18,7 @@
 #include "digestd/os/loop.h"
 #include "digestd/os/resolver.h"
 #include "tests/fetch/fetched.h"
+#include "tests/loopback.h"
 
 #define OK "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -31,6 +32,7 @@ static struct {
 	int64_t later_ms; /* than the clock says */
 	unsigned end;	  /* of the address that the name has; 0: none */
 	unsigned lookups;
+	bool silent; /* lookups have no end */
 	struct loop *loop;
 	struct fetcher *fetcher;
 } at;
@@ -95,14 +97,17 @@ int __wrap_resolver_start(struct resolver *r, const char *name, unsigned port,
 		.port = port, .done = done, .arg = arg,
 	};
 	at.lookups++;
-	loop_defer(at.loop, &q->call);
+	if (!at.silent)
+		loop_defer(at.loop, &q->call);
 	*out = q;
 	return 0;
 }
 
 void __wrap_resolver_cancel(struct resolver_query **q)
 {
-	assert_null(*q); /* they are answered at once here */
+	assert_true(!*q || at.silent); /* else they are answered at once */
+	free(*q);
+	*q = NULL;
 }
 
 /* The server */
@@ -164,11 +169,13 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* A GET to the name, or to an address in its place. */
-static struct fetch_done get(const union resolver_address *address)
+/* A GET to the name, or to an address in its place, with so much time for a
+ * connection. */
+static struct fetch_done get_within(unsigned connect_ms,
+				    const union resolver_address *address)
 {
-	static const struct fetch_limits limits = {
-		.connect_ms = 20000,
+	const struct fetch_limits limits = {
+		.connect_ms = connect_ms,
 		.first_byte_ms = 20000,
 		.max_header_bytes = 1000,
 	};
@@ -182,6 +189,11 @@ static struct fetch_done get(const union resolver_address *address)
 	fetched_begin(&seen, at.loop, at.fetcher, &request);
 	fetched_end(&seen);
 	return seen.done;
+}
+
+static struct fetch_done get(const union resolver_address *address)
+{
+	return get_within(20000, address);
 }
 
 static void assert_asked(unsigned end, unsigned connections, unsigned lookups)
@@ -245,6 +257,62 @@ static void an_address_in_place_of_the_name(void **state)
 	assert_false(done.sent);
 }
 
+static void a_name_server_is_silent(void **state)
+{
+	struct fetch_done done;
+
+	(void)state;
+	at.silent = true;
+	done = get_within(20, NULL);
+	assert_int_equal(done.result, FETCH_TIMEOUT);
+	assert_int_equal(done.cause, TROUBLE_name_server);
+	assert_false(done.sent);
+	assert_int_equal(at.lookups, 1);
+}
+
+/* Its queue has one place, which others have taken. */
+static void a_server_takes_no_connection(void **state)
+{
+	enum { WAITING = 4 };
+	unsigned port;
+	int full = loopback_listen(&port), fds[WAITING];
+	union resolver_address address = address_of(1, port);
+	struct fetch_done done;
+
+	(void)state;
+	assert_int_equal(listen(full, 0), 0);
+	for (unsigned i = 0; i < WAITING; i++) {
+		struct sockaddr_in to = address.in4;
+
+		fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		assert_true(fds[i] >= 0);
+		(void)connect(fds[i], (struct sockaddr *)&to, sizeof(to));
+	}
+	done = get_within(20, &address);
+	assert_int_equal(done.result, FETCH_TIMEOUT);
+	assert_false(done.sent);
+	for (unsigned i = 0; i < WAITING; i++)
+		close(fds[i]);
+	close(full);
+}
+
+/* The pool looks through what it has each 5 s, which a clock that is almost as
+ * late makes 10 ms. An hour later nothing is known of a name any more. */
+static void what_nobody_uses_is_forgotten(void **state)
+{
+	enum { LATE_MS = 4990, HOUR_MS = 60 * MINUTE_MS };
+
+	(void)state;
+	at.end = 1;
+	at.later_ms = -LATE_MS;
+	assert_asked(1, 1, 1);
+	at.later_ms = HOUR_MS;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(loop_turn(at.loop, 20), 0);
+	at.end = 2;
+	assert_asked(2, 2, 2);
+}
+
 #define TEST(function) \
 	cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
@@ -254,6 +322,9 @@ int main(void)
 		TEST(a_name_moves_under_kept_connections),
 		TEST(no_answer_changes_nothing),
 		TEST(an_address_in_place_of_the_name),
+		TEST(a_name_server_is_silent),
+		TEST(a_server_takes_no_connection),
+		TEST(what_nobody_uses_is_forgotten),
 	};
 
 	fetch_global_init();
