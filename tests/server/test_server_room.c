@@ -13,7 +13,7 @@
 
 static struct address_prefixes loopback, others;
 
-enum { ROOM = 4, IDLE_MS = 150 };
+enum { ROOM = 4, IDLE_MS = 300 };
 
 /* Whether the other end has closed, within a few seconds. */
 static bool is_closed(int fd)
