@@ -13,6 +13,8 @@ enum {
 	NARROW = 16,     /* so many times too wide is a list made anew */
 	LEAST_KEYS = 1024, /* for which the width is made */
 	LEAST_BYTES = 1 << 14, /* of frames, that are kept in any case */
+	LOGGED_SHARE = 4, /* of the entries: the log has as many changes, */
+	LEAST_LOGGED = 4096, /* or so many */
 };
 
 const char *const digest_form_names[] = { "auto", "list", "array", NULL };
@@ -30,6 +32,8 @@ struct list_history {
 	size_t nsteps;
 	struct list_step steps[LIST_HISTORY_STEPS]; /* oldest first */
 	bool lost;
+	bool logs; /* somebody asks for sectors */
+	struct change_log log; /* in full width; since list has its width */
 };
 
 /* Publications */
@@ -135,6 +139,7 @@ void list_history_free(struct list_history **h)
 	if (!*h)
 		return;
 	list_history_drop_list(*h);
+	change_log_free(&(*h)->log);
 	scd_list_free(&(*h)->wide);
 	free(*h);
 	*h = NULL;
@@ -149,7 +154,8 @@ size_t list_history_memory(const struct list_history *h)
 {
 	return sizeof(*h) + scd_list_memory(h->wide) +
 	       (h->list ? scd_list_memory(h->list) : 0) + h->bytes +
-	       (h->full ? h->full->len : 0);
+	       (h->full ? h->full->len : 0) +
+	       h->log.nchanges * sizeof(uint64_t);
 }
 
 /* Width */
@@ -318,6 +324,36 @@ static int list_history_follow(struct list_history *h,
 	return error;
 }
 
+/* Notes what leads from the generation before. Without memory sectors are sent
+ * whole. */
+static void list_history_log(struct list_history *h,
+			     const struct scd_list_change *change)
+{
+	const size_t share =
+		(size_t)list_history_entries_of(h->wide) / LOGGED_SHARE;
+
+	if (!h->logs || !h->generation ||
+	    change_log_add(&h->log, change, h->generation))
+		return;
+	change_log_trim(&h->log, share > LEAST_LOGGED ? share : LEAST_LOGGED);
+}
+
+/* The same as list_history_follow(), and notes it for sectors, whose lists have
+ * another width where the list has. */
+static int list_history_follow_and_log(struct list_history *h,
+				       struct scd_list_change *change,
+				       uint64_t generation)
+{
+	const unsigned width = h->list ? scd_list_width_of(h->list) : 0;
+	int error;
+
+	list_history_log(h, change);
+	error = list_history_follow(h, change, generation);
+	if (error || scd_list_width_of(h->list) != width)
+		change_log_free(&h->log);
+	return error;
+}
+
 static struct list_publication *
 list_history_publication(const struct list_history *h)
 {
@@ -356,7 +392,8 @@ int list_history_publish(struct list_history *h,
 		error = scd_list_change(h->wide, &change, snapshot->generation);
 	h->lost |= error;
 	if (!error)
-		error = list_history_follow(h, &change, snapshot->generation);
+		error = list_history_follow_and_log(h, &change,
+						    snapshot->generation);
 	scd_list_change_free(&change);
 	if (error) {
 		list_history_drop_list(h);
@@ -371,4 +408,16 @@ int list_history_publish(struct list_history *h,
 	list_history_trim(h);
 	*out = list_history_publication(h);
 	return *out ? SCD_OK : SCD_ENOMEM;
+}
+
+int list_history_sector(struct list_history *h, const struct sector *s,
+			uint64_t from, struct sector_digest *out)
+{
+	struct sector_source source = { .all = h->wide, .log = &h->log };
+
+	h->logs = true;
+	if (h->lost || !h->list)
+		return SCD_EINVAL;
+	source.width = scd_list_width_of(h->list);
+	return sector_digest_make(&source, s, from, out);
 }

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "digestd/mesh/catalog.h"
+#include "digestd/mesh/sector_digest.h"
 #include "digestd/store/blob.h"
 
 /* What a node publishes. */
@@ -90,6 +91,14 @@ void list_history_free(struct list_history **h);
 int list_history_publish(struct list_history *h,
 			 struct catalog_snapshot *snapshot,
 			 struct list_publication **out);
+
+/*
+ * What a node of another location gets of its sector, as sector_digest_make().
+ * From the first time on changes are kept for that, a quarter as many as there
+ * are objects. SCD_EINVAL: nothing is published.
+ */
+int list_history_sector(struct list_history *h, const struct sector *s,
+			uint64_t from, struct sector_digest *out);
 
 /* Whether changes were lost, so that the list is not the catalog's. */
 bool list_history_is_lost(const struct list_history *h);
