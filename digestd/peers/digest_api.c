@@ -19,10 +19,8 @@
 
 #include "digestd/http/fields.h"
 #include "digestd/os/loop.h"
+#include "digestd/peers/digest_api_inside.h"
 #include "digestd/peers/digest_request.h"
-
-/* Publications whose deltas can still be had by name. */
-enum { RECENT = 8 };
 
 struct waiter {
 	struct digest_api *api;
@@ -34,29 +32,7 @@ struct waiter {
 	struct waiter *next, **link;
 };
 
-struct digest_api {
-	const struct digest_paths *paths;
-	struct digest_api *more; /* whose paths are others; or null */
-	pthread_mutex_t lock;
-	struct publication *recent[RECENT]; /* the current one first */
-	struct waiter *waiting;
-	int64_t max_wait_s;
-	char hash_name[TOKEN_BYTES]; /* empty: it is not said */
-	bool draining, handed_over, leases, says_leases;
-	struct {
-		uint64_t instance;
-		int64_t until_ms;
-	} suspects[DIGEST_SUSPECTS_MAX];
-	void (*on_introduction)(void *arg, const char *text,
-				const struct sockaddr *from); /* or null */
-	void *arg;
-	int64_t array_wanted_ms; /* last */
-	void (*wanted)(void *arg);
-	void *wanted_arg;
-	struct digest_api_counters counters; /* changed atomically */
-};
-
-static void peers_digest_api_count(uint64_t *counter, uint64_t n)
+void peers_digest_api_count(uint64_t *counter, uint64_t n)
 {
 	__atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
 }
@@ -70,8 +46,7 @@ void digest_api_count(const struct digest_api *api,
 #undef X
 }
 
-/* The current publication, with one user more; null: none yet. */
-static struct publication *digest_api_current(struct digest_api *api)
+struct publication *digest_api_current(struct digest_api *api)
 {
 	struct publication *p;
 
@@ -117,7 +92,8 @@ static struct blob *digest_api_named_delta(struct digest_api *api,
 	struct blob *found = NULL;
 
 	pthread_mutex_lock(&api->lock);
-	for (unsigned i = 0; i < RECENT && api->recent[i] && !found; i++)
+	for (unsigned i = 0;
+	     i < DIGEST_API_RECENT && api->recent[i] && !found; i++)
 		found = digest_api_delta_of(api->recent[i], r);
 	pthread_mutex_unlock(&api->lock);
 	return found;
@@ -130,9 +106,8 @@ static void digest_api_release_blob(void *arg)
 	blob_unref(arg);
 }
 
-/* Sends a blob, of which one use is the reply's. */
-static void digest_api_send_blob(struct exchange *x, unsigned status,
-				 const struct fields *fields, struct blob *blob)
+void digest_api_send_blob(struct exchange *x, unsigned status,
+			  const struct fields *fields, struct blob *blob)
 {
 	exchange_reply(x, status, fields, blob->bytes, blob->len,
 		       digest_api_release_blob, blob);
@@ -223,17 +198,12 @@ static struct digest_tag digest_api_tag_of(const struct publication *p,
 				    answer->list };
 }
 
-/* The fields that 200, 226 and 304 of the current digest have in common. */
-static int digest_api_current_fields(struct digest_api *api,
-				     const struct exchange *x,
-				     const struct publication *p,
-				     const struct digest_answer *answer,
-				     struct fields *f)
+int digest_api_tagged_fields(struct digest_api *api, const struct exchange *x,
+			     const struct digest_tag *tag, struct fields *f)
 {
 	char etag[DIGEST_ETAG_BYTES + 1];
-	struct digest_tag tag = digest_api_tag_of(p, answer);
 
-	digest_tag_write(&tag, etag);
+	digest_tag_write(tag, etag);
 	fields_init(f);
 	if (fields_add(f, "ETag", etag) ||
 	    fields_add(f, "Cache-Control", "no-cache") ||
@@ -241,10 +211,24 @@ static int digest_api_current_fields(struct digest_api *api,
 	    (*api->hash_name &&
 	     fields_add(f, DIGEST_HASH_NAME, api->hash_name)) ||
 	    digest_api_add_node(api, f) ||
-	    digest_api_add_suspects(api, loop_now_ms(exchange_loop(x)), f) ||
-	    digest_api_add_links(api, f, p, answer->list))
+	    digest_api_add_suspects(api, loop_now_ms(exchange_loop(x)), f))
 		return -ENOMEM;
 	return 0;
+}
+
+/* The fields that 200, 226 and 304 of the current digest have in common. */
+static int digest_api_current_fields(struct digest_api *api,
+				     const struct exchange *x,
+				     const struct publication *p,
+				     const struct digest_answer *answer,
+				     struct fields *f)
+{
+	const struct digest_tag tag = digest_api_tag_of(p, answer);
+
+	return digest_api_tagged_fields(api, x, &tag, f) ||
+			       digest_api_add_links(api, f, p, answer->list) ?
+		       -ENOMEM :
+		       0;
 }
 
 static void digest_api_send_unchanged(struct digest_api *api,
@@ -263,7 +247,7 @@ static void digest_api_send_unchanged(struct digest_api *api,
 	fields_free(&f);
 }
 
-static int digest_api_add_type(bool list, struct fields *f)
+int digest_api_add_type(bool list, struct fields *f)
 {
 	return fields_add(f, "Content-Type",
 			  list ? DIGEST_TYPE_LIST : DIGEST_TYPE_ARRAY);
@@ -553,6 +537,10 @@ static void digest_api_on_request(void *arg, struct exchange *x)
 	case DIGEST_DELTA:
 		digest_api_send_named_delta(api, x, &r);
 		return;
+	case DIGEST_SECTOR:
+		digest_api_tell_introduction(api, request);
+		digest_api_send_sector(api, x, &r);
+		return;
 	case DIGEST_CURRENT:
 		digest_api_tell_introduction(api, request);
 		if (!digest_api_wait_for_news(api, x, &r))
@@ -593,6 +581,7 @@ int digest_api_new(struct digest_api **out, int64_t max_wait_s,
 	if (!api)
 		return -ENOMEM;
 	pthread_mutex_init(&api->lock, NULL);
+	pthread_mutex_init(&api->sector_lock, NULL);
 	api->max_wait_s = max_wait_s;
 	api->paths = paths;
 	*out = api;
@@ -634,9 +623,10 @@ void digest_api_free(struct digest_api **api)
 	if (!*api)
 		return;
 	assert(!(*api)->waiting);
-	for (unsigned i = 0; i < RECENT; i++)
+	for (unsigned i = 0; i < DIGEST_API_RECENT; i++)
 		publication_unref((*api)->recent[i]);
 	pthread_mutex_destroy(&(*api)->lock);
+	pthread_mutex_destroy(&(*api)->sector_lock);
 	free(*api);
 	*api = NULL;
 }
@@ -647,9 +637,9 @@ void digest_api_publish(struct digest_api *api, struct publication *p)
 
 	assert(p && (p->full || p->list));
 	pthread_mutex_lock(&api->lock);
-	oldest = api->recent[RECENT - 1];
+	oldest = api->recent[DIGEST_API_RECENT - 1];
 	memmove(api->recent + 1, api->recent,
-		(RECENT - 1) * sizeof(api->recent[0]));
+		(DIGEST_API_RECENT - 1) * sizeof(api->recent[0]));
 	api->recent[0] = p;
 	digest_api_wake_all(api);
 	pthread_mutex_unlock(&api->lock);

@@ -3,6 +3,7 @@
  *
  *   /scd/v1/digest                          the current digest
  *   /scd/v1/delta/<instance>/<from>-<to>    a delta, immutable
+ *   /scd/v1/sector/<number>-<count>         the same of a sector's objects
  *
  * and the same of what the node was asked for, under seen and seen-delta.
  *
@@ -21,6 +22,8 @@
 
 struct digest_api;
 struct digest_paths;
+struct sector;
+struct sector_digest;
 struct sockaddr;
 
 /* Counters; one row each. name, what it counts of what the node holds, and of
@@ -71,6 +74,17 @@ void digest_api_say_leases(struct digest_api *api, bool leases);
  * sent something wrong, and answers who waits, so that they hear of it. */
 void digest_api_suspect(struct digest_api *api, uint64_t instance,
 			int64_t until_ms);
+
+/*
+ * Has make(arg, sector, from, out) called, in a worker's thread, for each
+ * request for the digest of a sector, as sector_digest_make(): SCD_EINVAL where
+ * there is none. Null: not any more, and none is under way; they are answered
+ * with 404.
+ */
+typedef int digest_sector_maker(void *arg, const struct sector *s,
+				uint64_t from, struct sector_digest *out);
+void digest_api_make_sectors(struct digest_api *api, digest_sector_maker *make,
+			     void *arg);
 
 /* Requests for other paths than its own go to `more`, which is borrowed;
  * before there are any. */

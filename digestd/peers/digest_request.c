@@ -11,9 +11,11 @@
 #include "digestd/http/fields.h"
 
 const struct digest_paths digest_paths_held = { "/scd/v1/digest",
-						"/scd/v1/delta/" };
+						"/scd/v1/delta/",
+						"/scd/v1/sector/" };
 const struct digest_paths digest_paths_seen = { "/scd/v1/seen",
-						"/scd/v1/seen-delta/" };
+						"/scd/v1/seen-delta/",
+						NULL };
 
 /* What follows the generation of a list, in tags and in names of deltas. */
 static const char digest_request_of_list[] = "-list";
@@ -86,6 +88,28 @@ void digest_tag_write(const struct digest_tag *tag,
 		 tag->generation, tag->list ? digest_request_of_list : "");
 }
 
+/* "<number>-<count>" up to the end. */
+static bool digest_request_take_sector(struct place *p, struct sector *out)
+{
+	uint64_t number, count;
+
+	if (!digest_request_take_decimal(p, &number) ||
+	    !digest_request_take_text(p, "-") ||
+	    !digest_request_take_decimal(p, &count) || p->at != p->end ||
+	    count > SECTOR_COUNT_MAX || number >= count)
+		return false;
+	*out = (struct sector){ (unsigned)number, (unsigned)count };
+	return true;
+}
+
+void digest_sector_path_write(const struct digest_paths *paths,
+			      const struct sector *sector,
+			      char out[DIGEST_SECTOR_PATH_BYTES])
+{
+	snprintf(out, DIGEST_SECTOR_PATH_BYTES, "%s%u-%u", paths->sector,
+		 sector->number, sector->count);
+}
+
 static void digest_request_read_target(struct digest_request *r,
 				       const struct digest_paths *paths,
 				       struct field_part target)
@@ -103,6 +127,10 @@ static void digest_request_read_target(struct digest_request *r,
 		 digest_request_take_decimal(&p, &r->to)) {
 		r->list = digest_request_take_text(&p, digest_request_of_list);
 		r->resource = p.at == p.end ? DIGEST_DELTA : DIGEST_NONE;
+	} else if (paths->sector &&
+		   digest_request_take_text(&p, paths->sector) &&
+		   digest_request_take_sector(&p, &r->sector)) {
+		r->resource = DIGEST_SECTOR;
 	}
 }
 

@@ -11,12 +11,14 @@
 
 #include "digestd/http/fields.h"
 #include "digestd/mesh/digest_answer.h"
+#include "digestd/mesh/sector.h"
 
 /* Where a digest and its deltas are: what a node holds, and what it was asked
  * for. */
 struct digest_paths {
 	const char *current;
 	const char *delta; /* what its name begins with */
+	const char *sector; /* the same of a sector's digest; null: none */
 };
 
 extern const struct digest_paths digest_paths_held, digest_paths_seen;
@@ -64,7 +66,12 @@ void digest_node_read(const struct fields *fields, struct digest_node *node);
 
 enum { DIGEST_ETAG_BYTES = 48 };
 
-enum digest_resource { DIGEST_NONE, DIGEST_CURRENT, DIGEST_DELTA };
+enum digest_resource {
+	DIGEST_NONE,
+	DIGEST_CURRENT,
+	DIGEST_DELTA,
+	DIGEST_SECTOR,
+};
 
 struct digest_request {
 	enum digest_resource resource;
@@ -72,7 +79,14 @@ struct digest_request {
 	/* of a delta resource */
 	uint64_t instance, from, to;
 	bool list; /* it is of frames */
+	struct sector sector; /* of a sector resource */
 };
+
+/* Writes the path of a sector's digest (count > 0) behind `paths`. */
+enum { DIGEST_SECTOR_PATH_BYTES = 64 };
+void digest_sector_path_write(const struct digest_paths *paths,
+			      const struct sector *sector,
+			      char out[DIGEST_SECTOR_PATH_BYTES]);
 
 /* Reads a request's target and fields. Targets that are not of these paths are
  * DIGEST_NONE; unknown or foreign entity tags are left out. */

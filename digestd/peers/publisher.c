@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
@@ -42,6 +43,7 @@ struct publisher {
 	struct publisher_wake *wake;
 	struct publisher_stats stats;
 	struct catalog_snapshot snapshot; /* between its copy and publishing */
+	pthread_mutex_t lists_lock; /* workers make sectors of them */
 	struct list_history *lists; /* null: arrays are published */
 	bool changes_only;  /* the snapshot under way is without an array */
 	bool no_array;      /* the last publication was */
@@ -244,16 +246,35 @@ static struct list_publication *publisher_make_list(struct publisher *p)
 
 	if (!p->lists)
 		return NULL;
+	pthread_mutex_lock(&p->lists_lock);
 	error = list_history_publish(p->lists, &p->snapshot, &list);
+	pthread_mutex_unlock(&p->lists_lock);
 	if (!error)
 		return list;
 	log_write(LOG_ERROR, "publisher", "cannot publish a list: %s%s",
 		  scd_strerror(error), list_history_is_lost(p->lists)
 					       ? "; from now on, arrays"
 					       : "");
-	if (list_history_is_lost(p->lists))
+	if (list_history_is_lost(p->lists)) {
+		pthread_mutex_lock(&p->lists_lock);
 		list_history_free(&p->lists);
+		pthread_mutex_unlock(&p->lists_lock);
+	}
 	return NULL;
+}
+
+/* In a worker's thread. */
+static int publisher_make_sector(void *arg, const struct sector *s,
+				 uint64_t from, struct sector_digest *out)
+{
+	struct publisher *p = arg;
+	int error = SCD_EINVAL;
+
+	pthread_mutex_lock(&p->lists_lock);
+	if (p->lists)
+		error = list_history_sector(p->lists, s, from, out);
+	pthread_mutex_unlock(&p->lists_lock);
+	return error;
 }
 
 /* What a snapshot comes to. Returns 0 or an SCD_ error. */
@@ -470,12 +491,14 @@ int publisher_new(struct loop *loop, struct digest_api *api,
 		free(p);
 		return -ENOMEM;
 	}
+	pthread_mutex_init(&p->lists_lock, NULL);
 	p->wake->loop = loop;
 	p->wake->publisher = p;
 	p->wake->call = (struct loop_call){.run = publisher_take_change,
 					   .arg = p->wake};
 	digest_api_want_array(api, loop_now_ms(loop));
 	digest_api_on_wanted(api, publisher_post_change, p->wake);
+	digest_api_make_sectors(api, publisher_make_sector, p);
 	publisher_set_timer(p, publication_schedule_init(&p->schedule,
 							 loop_now_ms(loop))
 				       .due_ms);
@@ -489,6 +512,7 @@ void publisher_free(struct publisher **p)
 		return;
 	loop_timer_clear((*p)->loop, &(*p)->timer);
 	digest_api_on_wanted((*p)->api, NULL, NULL);
+	digest_api_make_sectors((*p)->api, NULL, NULL);
 	catalog_notify(publisher_lock(*p), 0, NULL, NULL);
 	publisher_unlock(*p);
 	(*p)->wake->publisher = NULL;
@@ -496,6 +520,7 @@ void publisher_free(struct publisher **p)
 		free((*p)->wake);
 	generations_free(&(*p)->generations);
 	list_history_free(&(*p)->lists);
+	pthread_mutex_destroy(&(*p)->lists_lock);
 	catalog_snapshot_free(&(*p)->snapshot);
 	free(*p);
 	*p = NULL;

@@ -118,6 +118,8 @@ static const struct {
 	  NULL, NULL, 404, NULL, NULL },
 	{ "the other resource, before there is one", "/scd/v1/seen", NULL,
 	  NULL, 503, NULL, NULL },
+	{ "a sector, where no lists are published", "/scd/v1/sector/0-2", NULL,
+	  "scd-frames", 404, NULL, NULL },
 	{ "no such resource", "/scd/v1/other", NULL, NULL, 404, NULL, NULL },
 };
 

@@ -48,9 +48,34 @@ static const struct {
 	{ "/scd/v1/delta/00000000000000ab/12345678901234567890-1",
 	  DIGEST_NONE, 0, 0, 0 },
 	{ "/scd/v1/delta/", DIGEST_NONE, 0, 0, 0 },
+	{ "/scd/v1/sector/0-1", DIGEST_SECTOR, 0, 0, 0 },
+	{ "/scd/v1/sector/1023-1024", DIGEST_SECTOR, 0, 0, 0 },
+	{ "/scd/v1/sector/1-1", DIGEST_NONE, 0, 0, 0 },
+	{ "/scd/v1/sector/0-0", DIGEST_NONE, 0, 0, 0 },
+	{ "/scd/v1/sector/0-1025", DIGEST_NONE, 0, 0, 0 },
+	{ "/scd/v1/sector/4294967296-4294967297", DIGEST_NONE, 0, 0, 0 },
+	{ "/scd/v1/sector/0-1-list", DIGEST_NONE, 0, 0, 0 },
+	{ "/scd/v1/sector/", DIGEST_NONE, 0, 0, 0 },
 	{ "/", DIGEST_NONE, 0, 0, 0 },
 	{ "", DIGEST_NONE, 0, 0, 0 },
 };
+
+/* What is written is what is read. */
+static void test_sectors(void **state)
+{
+	const struct sector sector = { 17, 64 };
+	char path[DIGEST_SECTOR_PATH_BYTES];
+	struct digest_request r;
+
+	(void)state;
+	digest_sector_path_write(&digest_paths_held, &sector, path);
+	assert_string_equal(path, "/scd/v1/sector/17-64");
+	r = read_target(path, &digest_paths_held);
+	assert_int_equal(r.sector.number, 17);
+	assert_int_equal(r.sector.count, 64);
+	assert_int_equal(read_target(path, &digest_paths_seen).resource,
+			 DIGEST_NONE);
+}
 
 static void test_targets(void **state)
 {
@@ -230,6 +255,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_targets),
+		cmocka_unit_test(test_sectors),
 		cmocka_unit_test(test_tags),
 		cmocka_unit_test(test_fields),
 		cmocka_unit_test(test_node),
