@@ -491,13 +491,23 @@ struct sidecar_settings part_settings_of_sidecar(const struct config *c)
 	return s;
 }
 
+/* Peers that are sent each generation: those of this location. */
+static unsigned part_settings_readers(const struct config *c)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < c->npeers; i++)
+		n += !upstream_is_elsewhere(&c->peers[i], c->location);
+	return n;
+}
+
 struct publish_policy part_settings_of_publishing(const struct config *c)
 {
 	return (struct publish_policy){
 		.share = c->publish_share,
 		.min_ms = c->publish_min_ms,
 		.max_ms = c->publish_max_ms,
-		.readers = (unsigned)c->npeers,
+		.readers = part_settings_readers(c),
 	};
 }
 
@@ -523,6 +533,8 @@ struct peer_follower_settings part_settings_of_following(const struct config *c)
 		.tls = c->tls_peer_client,
 		.subject = DIGEST_OF_HELD,
 		.leases = part_settings_has_leases(c),
+		.node = c->node,
+		.location = c->location,
 	};
 
 	scd_limits_init(&s.limits);
@@ -535,15 +547,20 @@ struct peer_follower_settings part_settings_of_following(const struct config *c)
 void part_settings_introduction(const struct config *c, unsigned port,
 				char text[PEER_INTRODUCTION_BYTES])
 {
+	int len;
+
 	*text = '\0';
 	if (!c->listen_peer)
 		return;
 	if (c->peer_url)
-		snprintf(text, PEER_INTRODUCTION_BYTES, "%s %s", c->node,
-			 c->peer_url);
+		len = snprintf(text, PEER_INTRODUCTION_BYTES, "%s %s", c->node,
+			       c->peer_url);
 	else
-		snprintf(text, PEER_INTRODUCTION_BYTES, "%s %s://:%u", c->node,
-			 c->tls_peer ? "https" : "http", port);
+		len = snprintf(text, PEER_INTRODUCTION_BYTES, "%s %s://:%u",
+			       c->node, c->tls_peer ? "https" : "http", port);
+	if (c->location && len < PEER_INTRODUCTION_BYTES)
+		snprintf(text + len, (size_t)(PEER_INTRODUCTION_BYTES - len),
+			 " %s %s", peer_kind_names[0], c->location);
 }
 
 bool part_settings_is_strict(const struct config *c)

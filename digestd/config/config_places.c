@@ -18,6 +18,7 @@ struct config_place {
 	option_URLS url; /* of a peer one */
 	option_COOKIES set_cookie;
 	option_PEER_KIND kind;
+	option_TOKEN location;
 };
 
 #define ROW(name, kind, value) \
@@ -32,6 +33,7 @@ static const struct config_option origin_options[] = {
 static const struct config_option peer_options[] = {
 	ROW(url, URL, NULL),
 	ROW(kind, PEER_KIND, "digestd"),
+	ROW(location, TOKEN, NULL),
 };
 
 static const struct config_section origin_section = {
@@ -69,7 +71,8 @@ static int config_places_add(const struct config_node *n,
 	out->url = from->url ? from->url : strdup("");
 	out->set_cookie = from->set_cookie;
 	out->kind = from->kind ? peer_kind_find(from->kind) : NULL;
-	from->url = from->set_cookie = NULL;
+	out->location = from->location;
+	from->url = from->set_cookie = from->location = NULL;
 	return out->where && out->name && out->url ? 0 : -ENOMEM;
 }
 

@@ -140,18 +140,54 @@ static uint64_t leases_heavier(uint64_t owner, const struct peerset_peer *p,
 	return p->digest->instance;
 }
 
+/* Whether a peer has the sector of a key, and can be asked for the lease. */
+static bool leases_owns_sector(const struct peerset_peer *p,
+			       const struct scd_key *key)
+{
+	return p->owns.count && sector_has(&p->owns, key) &&
+	       leases_is_askable(p);
+}
+
 uint64_t lease_owner(const struct peerset *view, const struct scd_key *key,
 		     uint64_t self)
 {
+	const struct sector own = peerset_sector(view);
 	uint64_t owner = self;
 
+	if (own.count && sector_has(&own, key))
+		return self;
 	for (size_t i = 0; i < peerset_count(view); i++) {
 		const struct peerset_peer *p = peerset_at(view, i);
 
-		if (p->leases)
-			owner = leases_heavier(owner, p, key);
+		if (!p->leases || peerset_is_elsewhere(p))
+			continue;
+		if (leases_owns_sector(p, key))
+			return p->digest->instance;
+		owner = leases_heavier(owner, p, key);
 	}
 	return owner;
+}
+
+bool lease_elsewhere(const struct peerset *view, const struct scd_key *key,
+		     uint64_t *out)
+{
+	const struct sector own = peerset_sector(view);
+	const struct peerset_keys keys = { .own = key };
+	uint32_t found[PEERSET_MAX_PEERS];
+	uint64_t best = 0;
+	size_t n;
+
+	if (!own.count || !sector_has(&own, key))
+		return false;
+	n = peerset_lookup(view, &keys, found, PEERSET_MAX_PEERS);
+	for (size_t i = 0; i < n; i++) {
+		const struct peerset_peer *p = peerset_at(view, found[i]);
+
+		if (peerset_is_elsewhere(p))
+			best = leases_heavier(best, p, key);
+	}
+	*out = best;
+	return best;
 }
 
 uint64_t lease_owner_among(const struct peerset *view,

@@ -72,7 +72,10 @@ bool leases_is_alone(const struct leases *l, const struct scd_key *key,
 
 /*
  * The owner of a key: the instance of this node (self), or that of a peer of
- * the view which may be asked, grants leases, and whose digest is here.
+ * the view which may be asked, grants leases, and whose digest is here. Where
+ * there are peers at other locations it is the node here whose sector the key
+ * is in, as it knows who has the key there; or, while that is away, another one
+ * here.
  */
 uint64_t lease_owner(const struct peerset *view, const struct scd_key *key,
 		     uint64_t self);
@@ -86,6 +89,14 @@ uint64_t lease_owner_among(const struct peerset *view,
 /* The number in the view of the peer with this instance, which may be asked;
  * -1: there is none. */
 int lease_find(const struct peerset *view, uint64_t instance);
+
+/*
+ * Whether this node, which is asked for a lease, knows of a peer elsewhere that
+ * is to be asked instead, of those that may be: *out is its instance. Of
+ * several it is one by the key.
+ */
+bool lease_elsewhere(const struct peerset *view, const struct scd_key *key,
+		     uint64_t *out);
 
 /* As texts of a field, for PROTOCOL.md. What is none is LEASE_NONE, or a wish
  * for nothing. */

@@ -24,6 +24,9 @@ struct peerset {
 	char *strings;
 	struct peerindex *index; /* null: none */
 	struct peerset_lists *lists; /* null: no peer has one */
+	struct peerset_lists *sectors; /* of peers elsewhere; null: the same */
+	struct sector sector; /* theirs; count 0: there are none */
+	size_t nelsewhere;
 	size_t nothers; /* peers that may be asked, but are in neither */
 	bool has_squid; /* one of those has Squid's hashing */
 	/* When a half-open peer was last asked: this alone changes. */
@@ -66,28 +69,33 @@ uint64_t peerset_hash_name(const char *name)
 /* Lets a peer be looked up in the table that has its list. */
 static bool peerset_take_list(struct peerset *set, size_t i)
 {
-	const struct peer_slot *slot = &set->peers[i].digest->slot;
+	const struct peerset_peer *p = &set->peers[i];
+	const struct peer_slot *slot = &p->digest->slot;
+	struct peerset_lists *lists =
+		peerset_is_elsewhere(p) ? set->sectors : set->lists;
 
 	if (!slot->table)
-		return false;
-	assert(slot->table == set->lists->table);
+		return peerset_is_elsewhere(p); /* sectors are lists */
+	assert(slot->table == lists->table);
 	assert(slot->number < PEERSET_MAX_PEERS);
-	set->lists->asked[slot->number / 64] |= UINT64_C(1)
-						<< slot->number % 64;
-	set->lists->numbers[slot->number] = (uint16_t)i;
+	lists->asked[slot->number / 64] |= UINT64_C(1) << slot->number % 64;
+	lists->numbers[slot->number] = (uint16_t)i;
 	return true;
 }
 
-/* Begins to use the table of those peers that have lists. Returns 0 or
- * SCD_ENOMEM. */
-static int peerset_take_table(struct peerset *set)
+/* Begins to use the table of those peers that have lists, here or elsewhere.
+ * Returns 0 or SCD_ENOMEM. */
+static int peerset_take_table(const struct peerset *set, bool elsewhere,
+			      struct peerset_lists **out)
 {
 	struct peer_table *table = NULL;
 	struct peerset_lists *lists;
 
 	for (size_t i = 0; i < set->npeers && !table; i++) {
-		if (set->peers[i].digest)
-			table = set->peers[i].digest->slot.table;
+		const struct peerset_peer *p = &set->peers[i];
+
+		if (p->digest && peerset_is_elsewhere(p) == elsewhere)
+			table = p->digest->slot.table;
 	}
 	if (!table)
 		return SCD_OK;
@@ -99,7 +107,7 @@ static int peerset_take_table(struct peerset *set)
 		return SCD_ENOMEM;
 	}
 	lists->table = table;
-	set->lists = lists;
+	*out = lists;
 	return SCD_OK;
 }
 
@@ -171,9 +179,13 @@ struct peerset *peerset_next(const struct peerset *last,
 		if (p->digest)
 			peer_digest_ref(p->digest);
 		p->usable = p->usable && p->digest;
+		set->nelsewhere += peerset_is_elsewhere(p);
+		if (peerset_is_elsewhere(p))
+			set->sector = p->sector;
 		atomic_init(&probed_ms[i], peerset_last_probed_ms(last, p));
 	}
-	if (peerset_take_table(set)) {
+	if (peerset_take_table(set, false, &set->lists) ||
+	    peerset_take_table(set, true, &set->sectors)) {
 		peerset_unref(set);
 		return NULL;
 	}
@@ -208,6 +220,13 @@ static void peerset_drop_index(struct peerset *set)
 	peerindex_unref(set->index);
 }
 
+static void peerset_end_table(struct peerset_lists *lists)
+{
+	if (lists)
+		peer_table_end(lists->table, lists->use);
+	free(lists);
+}
+
 void peerset_unref(struct peerset *set)
 {
 	if (!set || atomic_fetch_sub_explicit(&set->users, 1,
@@ -216,9 +235,8 @@ void peerset_unref(struct peerset *set)
 	for (size_t i = 0; i < set->npeers; i++)
 		peer_digest_unref(set->peers[i].digest);
 	peerset_drop_index(set);
-	if (set->lists)
-		peer_table_end(set->lists->table, set->lists->use);
-	free(set->lists);
+	peerset_end_table(set->lists);
+	peerset_end_table(set->sectors);
 	free(set->strings);
 	free(set->probed_ms);
 	free(set);
@@ -227,6 +245,16 @@ void peerset_unref(struct peerset *set)
 size_t peerset_count(const struct peerset *set)
 {
 	return set->npeers;
+}
+
+size_t peerset_count_here(const struct peerset *set)
+{
+	return set->npeers - set->nelsewhere;
+}
+
+struct sector peerset_sector(const struct peerset *set)
+{
+	return set->sector;
 }
 
 const struct peerset_peer *peerset_at(const struct peerset *set, size_t i)
@@ -287,6 +315,19 @@ static size_t peerset_ask_table(const struct peerset_lists *lists,
 	return n;
 }
 
+/* Peers elsewhere: of those keys alone that this node is asked for. */
+static size_t peerset_ask_sectors(const struct peerset *set,
+				  const struct scd_key *key, uint32_t *out,
+				  size_t cap)
+{
+	struct scd_key within;
+
+	if (!set->sectors || !sector_has(&set->sector, key))
+		return 0;
+	within = sector_key(&set->sector, key);
+	return peerset_ask_table(set->sectors, &within, out, cap);
+}
+
 bool peerset_has_squid(const struct peerset *set)
 {
 	return set->has_squid;
@@ -337,6 +378,7 @@ size_t peerset_lookup(const struct peerset *set,
 
 	if (set->lists)
 		n += peerset_ask_table(set->lists, keys->own, out + n, cap - n);
+	n += peerset_ask_sectors(set, keys->own, out + n, cap - n);
 	return n + peerset_ask_others(set, keys, out + n, cap - n);
 }
 

@@ -15,6 +15,7 @@
 
 #include "codec/key.h"
 #include "digestd/mesh/peer_digest.h"
+#include "digestd/mesh/sector.h"
 
 struct peer_kind;
 
@@ -29,6 +30,10 @@ struct peerset_peer {
 	bool leases;  /* it says that it grants leases */
 	double rtt_ms;              /* 0: not known yet */
 	struct peer_digest *digest; /* null: none yet */
+	/* Of a peer at another location: what its digest is of. Count 0: it is
+	 * at this one, and its digest of all that it holds. */
+	struct sector sector;
+	struct sector owns; /* of one at this location, if there are others */
 	const struct peer_kind *kind; /* how it is asked; not used here */
 	const char *name;
 	const char *url;            /* of its peer listener */
@@ -62,6 +67,19 @@ void peerset_unref(struct peerset *set);
 size_t peerset_count(const struct peerset *set);
 const struct peerset_peer *peerset_at(const struct peerset *set, size_t i);
 
+/* Whether a peer is at another location. */
+static inline bool peerset_is_elsewhere(const struct peerset_peer *p)
+{
+	return p->sector.count;
+}
+
+/* How many are at this one. */
+size_t peerset_count_here(const struct peerset *set);
+
+/* This node's sector, of which peers elsewhere have given their digests; count
+ * 0: there are none. */
+struct sector peerset_sector(const struct peerset *set);
+
 /* An object's key, in each hashing that digests may have. */
 struct peerset_keys {
 	const struct scd_key *own;   /* SCD_HASHING_DOUBLE */
@@ -73,11 +91,11 @@ struct peerset_keys {
 bool peerset_has_squid(const struct peerset *set);
 
 /*
- * The usable peers whose digest has the key: their numbers in the view, in no
- * order, at most cap. Returns how many. Those in the index cost one lookup
- * together; it may know newer digests of theirs than the view does. Each of the
- * others costs one of its own, where those of the same shape share the
- * positions.
+ * The usable peers whose digest has the key, those elsewhere for keys of this
+ * node's sector alone: their numbers in the view, in no order, at most cap.
+ * Returns how many. Those in the index cost one lookup together; it may know
+ * newer digests of theirs than the view does. Each of the others costs one of
+ * its own, where those of the same shape share the positions.
  */
 size_t peerset_lookup(const struct peerset *set,
 		      const struct peerset_keys *keys, uint32_t *out,

@@ -24,7 +24,9 @@ static unsigned route_cost(const struct peerset_peer *p,
 		rtt_ms = (double)distance_median_ms(d);
 	if (rtt_ms < near_ms)
 		rtt_ms = near_ms;
-	return (unsigned)(rtt_ms / (1 - fp) / near_ms * 100);
+	/* of two that are as near, the one at this location */
+	return (unsigned)(rtt_ms / (1 - fp) / near_ms * 100) +
+	       peerset_is_elsewhere(p);
 }
 
 struct route_candidate {

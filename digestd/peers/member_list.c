@@ -15,7 +15,7 @@
 enum {
 	NAME_MAX_BYTES = 255,
 	URL_MAX_BYTES = 300, /* of a host, its scheme and port */
-	WORDS = 3,
+	WORDS = 4,
 };
 
 /* A line's words, each ended by a NUL; `more` is what is behind them. */
@@ -76,7 +76,9 @@ static int member_list_refuse(struct member_fault *fault, const char *text,
 static int member_list_judge(const struct words *w, struct upstream *member,
 			     struct member_fault *fault)
 {
-	*member = (struct upstream){.name = w->at[0], .url = w->at[1]};
+	*member = (struct upstream){.name = w->at[0], .url = w->at[1],
+				    .location = w->n == WORDS ? w->at[3] :
+								NULL};
 	if (!member_list_is_name(w->at[0]))
 		return member_list_refuse(fault, w->at[0], "is not a name");
 	if (w->n < 2)
@@ -88,8 +90,11 @@ static int member_list_judge(const struct words *w, struct upstream *member,
 	if (w->more)
 		return member_list_refuse(fault, w->at[0],
 					  "has more than a "
-					  "URL and a kind");
-	member->kind = w->n == WORDS ? peer_kind_find(w->at[2])
+					  "URL, a kind and a location");
+	if (member->location && !member_list_is_name(member->location))
+		return member_list_refuse(fault, member->location,
+					  "is not a location");
+	member->kind = w->n > 2 ? peer_kind_find(w->at[2])
 				     : peer_kind_find(peer_kind_names[0]);
 	if (!member->kind)
 		return member_list_refuse(fault, w->at[2],
@@ -210,9 +215,12 @@ int member_list_add(struct member_list *list, const struct upstream *member)
 		list->at = at;
 	copy.name = strdup(member->name);
 	copy.url = strdup(member->url);
-	if (!at || !copy.name || !copy.url) {
+	copy.location = member->location ? strdup(member->location) : NULL;
+	if (!at || !copy.name || !copy.url ||
+	    (member->location && !copy.location)) {
 		free(copy.name);
 		free(copy.url);
+		free(copy.location);
 		return -ENOMEM;
 	}
 	list->at[list->n++] = copy;
@@ -236,6 +244,7 @@ void member_list_remove(struct member_list *list, size_t i)
 	assert(i < list->n);
 	free(list->at[i].name);
 	free(list->at[i].url);
+	free(list->at[i].location);
 	list->n--;
 	memmove(&list->at[i], &list->at[i + 1],
 		(list->n - i) * sizeof(list->at[0]));
@@ -263,7 +272,9 @@ const struct upstream *member_list_find(const struct member_list *list,
 bool member_is_same(const struct upstream *a, const struct upstream *b)
 {
 	return !strcmp(a->name, b->name) && !strcmp(a->url, b->url) &&
-	       a->kind == b->kind;
+	       a->kind == b->kind &&
+	       !strcmp(a->location ? a->location : "",
+		       b->location ? b->location : "");
 }
 
 bool member_list_is_same(const struct member_list *a,
@@ -315,7 +326,8 @@ int member_list_introduce(struct member_list *list, const char *text,
 	if (!copy)
 		return -ENOMEM;
 	w = member_list_split(copy);
-	if (w.n == 2 && member_list_fill_host(url, w.at[1], from)) {
+	if (w.n >= 2 && w.n != 3 && !w.more &&
+	    member_list_fill_host(url, w.at[1], from)) {
 		w.at[1] = url;
 		err = member_list_judge(&w, &member, &fault);
 	}

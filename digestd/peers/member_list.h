@@ -2,7 +2,7 @@
  * Lists of members, the nodes of a cluster, as a file or a command writes them:
  * one a line, with blanks between the words; what follows a # is a comment.
  *
- *   NAME URL [KIND]
+ *   NAME URL [KIND [LOCATION]]
  *
  * NAME is the peer's in logs and metrics, URL that of its peer listener, KIND a
  * row of peer_kind.h. Without I/O and state.
@@ -63,7 +63,8 @@ bool member_list_is_same(const struct member_list *a,
 void member_list_free(struct member_list *list);
 
 /*
- * How a node introduces itself: "NAME URL", where the URL may lack its host,
+ * How a node introduces itself: "NAME URL", or
+ * "NAME URL digestd LOCATION", where the URL may lack its host,
  * "http://:8081", for the address from which the request comes. `from` is that,
  * without brackets. Returns 0 with a list of this one member, -EINVAL or
  * -ENOMEM.

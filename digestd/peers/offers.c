@@ -184,6 +184,7 @@ static bool offers_make_lists(struct offers *o, const struct peerset *view)
 		const struct peerset_peer *p = peerset_at(view, i);
 
 		if (p->usable && !p->half_open && p->kind->purges &&
+		    !peerset_is_elsewhere(p) &&
 		    p->digest->instance)
 			o->lists[o->nlists++] = (struct offers_list){
 				.instance = p->digest->instance,

@@ -22,6 +22,8 @@
 
 enum {
 	HANDOVER_PACE_MS = 10000,
+	SECTOR_PACE_MS = 30, /* between two questions to all peers elsewhere:
+			      * some .7 % of a processor, here and there */
 	MAX_HEADER_BYTES = 16384,
 	STATUS_FULL = 200,
 	STATUS_DELTA = 226,
@@ -77,7 +79,8 @@ static void peer_follower_pass_drain(struct peer *p)
 	struct peer_follower *f = p->follow;
 	int64_t now_ms = loop_now_ms(f->loop);
 
-	if (!f->settings.on_drain || now_ms - p->handed_ms < HANDOVER_PACE_MS)
+	if (!f->settings.on_drain || p->sector.count ||
+	    now_ms - p->handed_ms < HANDOVER_PACE_MS)
 		return;
 	p->handed_ms = now_ms;
 	f->settings.on_drain(f->arg, p->url, p->id);
@@ -162,7 +165,7 @@ static void peer_follower_meet(const struct peer *p)
 {
 	const struct peer_follower *f = p->follow;
 
-	if (f->settings.on_met && !p->says.drains)
+	if (f->settings.on_met && !p->says.drains && !p->sector.count)
 		f->settings.on_met(f->arg, p->url, p->id);
 }
 
@@ -405,14 +408,14 @@ static int peer_follower_start(struct peer *p, bool conditional,
 			       struct fields *fields)
 {
 	const struct peer_follower_settings *s = &p->follow->settings;
-	int64_t wait_ms = (p->kind->holds ? s->wait_s * 1000 : 0) +
-			  s->timeout_ms;
+	const int64_t wait_s = p->sector.count ? 0 : s->wait_s;
+	int64_t wait_ms = (p->kind->holds ? wait_s * 1000 : 0) + s->timeout_ms;
 	const struct digest_query query = {
 		.token = s->token,
 		.introduction = conditional ? "" : s->introduction,
 		.base = conditional ? p->digest : NULL,
 		.base_modified = p->modified,
-		.wait_s = s->wait_s,
+		.wait_s = wait_s,
 		.lists = p->slot.table,
 	};
 	struct fetch_limits limits = {
@@ -464,11 +467,19 @@ static void peer_follower_peer_free(struct peer *p)
 	free(p);
 }
 
-static char *peer_follower_digest_url(const char *url, const char *path)
+static char *peer_follower_digest_url(const char *url,
+				      const struct digest_paths *paths,
+				      const struct sector *sector)
 {
-	size_t len = strlen(url) + strlen(path) + 1;
-	char *text = malloc(len);
+	char of_sector[DIGEST_SECTOR_PATH_BYTES];
+	const char *path = sector->count ? of_sector : paths->current;
+	size_t len;
+	char *text;
 
+	if (sector->count)
+		digest_sector_path_write(paths, sector, of_sector);
+	len = strlen(url) + strlen(path) + 1;
+	text = malloc(len);
 	if (text)
 		snprintf(text, len, "%s%s", url, path);
 	return text;
@@ -477,12 +488,18 @@ static char *peer_follower_digest_url(const char *url, const char *path)
 /* The settings, as they are for a peer of its kind. */
 static void peer_follower_set_policy(struct peer *p)
 {
+	const int64_t pace_ms =
+		(int64_t)p->follow->nelsewhere * SECTOR_PACE_MS;
+
 	p->policy = p->follow->settings.policy;
-	p->policy.fetch.polled = !p->kind->holds;
+	p->policy.fetch.polled = !p->kind->holds || p->sector.count;
+	if (p->sector.count && p->policy.fetch.poll_ms < pace_ms)
+		p->policy.fetch.poll_ms = pace_ms;
 }
 
 static struct peer *peer_follower_peer_new(struct peer_follower *f,
-					   const struct upstream *place)
+					   const struct upstream *place,
+					   const struct sector *sector)
 {
 	struct peer *p = calloc(1, sizeof(*p));
 	int64_t now_ms = loop_now_ms(f->loop);
@@ -494,11 +511,12 @@ static struct peer *peer_follower_peer_new(struct peer_follower *f,
 	p->since_ms = now_ms;
 	p->handed_ms = now_ms - HANDOVER_PACE_MS;
 	p->kind = place->kind;
+	p->sector = *sector;
 	peer_follower_set_policy(p);
 	p->name = strdup(place->name);
 	p->url = strdup(place->url);
 	p->digest_url = peer_follower_digest_url(
-		place->url, place->kind->paths[f->settings.subject]->current);
+		place->url, place->kind->paths[f->settings.subject], sector);
 	if (!p->name || !p->url || !p->digest_url) {
 		peer_follower_peer_free(p);
 		return NULL;
@@ -511,10 +529,14 @@ static struct peer *peer_follower_peer_new(struct peer_follower *f,
 }
 
 static struct peer *peer_follower_find(const struct peer_follower *f,
-				       const struct upstream *place)
+				       const struct upstream *place,
+				       const struct sector *sector)
 {
 	for (size_t i = 0; i < f->npeers; i++) {
+		const struct sector *s = &f->peers[i]->sector;
+
 		if (f->peers[i]->kind == place->kind &&
+		    s->count == sector->count && s->number == sector->number &&
 		    !strcmp(f->peers[i]->name, place->name) &&
 		    !strcmp(f->peers[i]->url, place->url))
 			return f->peers[i];
@@ -539,12 +561,16 @@ static bool peer_follower_list(struct peer_follower *f,
 			       struct peer **peers)
 {
 	for (size_t i = 0; i < n; i++) {
-		struct peer *p = peer_follower_find(f, &places[i]);
+		const struct sector sector =
+			peer_follower_sector(f, &places[i], places, n);
+		struct peer *p = peer_follower_find(f, &places[i], &sector);
 
-		if (!places[i].kind->paths[f->settings.subject])
+		/* what peers elsewhere were asked for is not followed */
+		if (!places[i].kind->paths[f->settings.subject] ||
+		    (sector.count && f->settings.subject != DIGEST_OF_HELD))
 			continue;
 		if (!p)
-			p = peer_follower_peer_new(f, &places[i]);
+			p = peer_follower_peer_new(f, &places[i], &sector);
 		if (!p)
 			return false;
 		*peers++ = p;
@@ -587,8 +613,23 @@ int peer_follower_set_peers(struct peer_follower *f,
 	free(f->peers);
 	f->peers = peers;
 	f->npeers = npeers;
+	peer_follower_divide(f, places, n);
+	for (size_t i = 0; i < npeers; i++)
+		peer_follower_set_policy(peers[i]);
 	f->changed(f->arg);
 	return 0;
+}
+
+/* Copies what this node is called and where it is. */
+static int peer_follower_take_place(struct peer_follower *f)
+{
+	const struct peer_follower_settings *s = &f->settings;
+
+	if (!s->node || !s->location)
+		return 0;
+	f->node = strdup(s->node);
+	f->location = strdup(s->location);
+	return f->node && f->location ? 0 : -ENOMEM;
 }
 
 int peer_follower_new(struct loop *loop, struct fetcher *fetcher,
@@ -609,9 +650,14 @@ int peer_follower_new(struct loop *loop, struct fetcher *fetcher,
 	f->changed = changed;
 	f->arg = arg;
 	*out = f; /* changed() may use it */
-	err = digest_decoder_new(loop, &f->decoder);
+	err = peer_follower_take_place(f);
+	if (!err)
+		err = digest_decoder_new(loop, &f->decoder);
 	if (!err && settings->subject == DIGEST_OF_HELD &&
 	    peer_table_new(&f->table, n ? (unsigned)n : 1))
+		err = -ENOMEM;
+	if (!err && f->table && f->location &&
+	    peer_table_new(&f->sectors, n ? (unsigned)n : 1))
 		err = -ENOMEM;
 	if (!err && f->table)
 		peer_table_watch(f->table, &settings->watcher);
@@ -633,6 +679,9 @@ void peer_follower_free(struct peer_follower **f)
 	digest_decoder_free(&(*f)->decoder);
 	peerset_unref((*f)->view);
 	peer_table_unref((*f)->table);
+	peer_table_unref((*f)->sectors);
+	free((*f)->node);
+	free((*f)->location);
 	free((*f)->peers);
 	free(*f);
 	*f = NULL;

@@ -78,6 +78,10 @@ struct peer_follower_settings {
 	/* Who hears of lists of peers; set null: nobody. */
 	struct peer_table_watcher watcher;
 	bool leases; /* whether this node asks for leases; see DIGEST_NODE */
+	/* This node's name and location, copied at the start; null: it is at
+	 * none that is known. Of peers elsewhere, their digests of this node's
+	 * sector are followed, see mesh/sector.h. */
+	const char *node, *location;
 	/* How it introduces itself where it has no digest yet; empty: it does
 	 * not. See PROTOCOL.md. */
 	char introduction[PEER_INTRODUCTION_BYTES];
@@ -91,6 +95,7 @@ struct peer_follower_status {
 	bool usable; /* it may be asked for objects, or at least probed */
 	bool gone;   /* nobody is found there */
 	struct digest_node says; /* of itself */
+	bool elsewhere; /* its digest is of this node's sector alone */
 	bool suspect; /* another peer doubts what it sends */
 	bool held; /* in quarantine by an operator's word */
 	const char *kind;

@@ -35,6 +35,8 @@ struct peer {
 	uint32_t id;
 	const struct peer_kind *kind;
 	char *name, *url, *digest_url;
+	struct sector sector; /* of its digest; count 0: it is here */
+	struct sector owns;   /* of one that is here, if others are not */
 	struct following following;
 	struct peer_digest *digest;
 	struct peer_slot slot;      /* for its list; no table: none */
@@ -57,9 +59,11 @@ struct peer_follower {
 	struct fetcher *fetcher;
 	struct digest_decoder *decoder;
 	struct peer_table *table; /* of all lists; null: none is taken */
+	struct peer_table *sectors; /* of those from elsewhere; the same */
+	char *node, *location; /* null: unknown */
 	struct peer_follower_settings settings;
 	struct peer **peers;
-	size_t npeers;
+	size_t npeers, nelsewhere;
 	uint32_t next_id;
 	struct peerset *view; /* the last one made */
 	void (*changed)(void *arg);
@@ -81,6 +85,17 @@ enum trouble peer_follower_fetch_fault(const struct fetch_done *done);
 /* Compares the clock of a peer with the one here, by an answer's fields. */
 void peer_follower_look_at_clock(const struct peer *p,
 				 const struct fields *fields);
+
+/* What the digest of a peer is of: of one that is elsewhere, this node's sector
+ * among all that are here; count 0: it is here. */
+struct sector peer_follower_sector(const struct peer_follower *f,
+				   const struct upstream *place,
+				   const struct upstream *places, size_t n);
+
+/* Finds which sectors are whose of those that are here, and how many are not,
+ * with the list of peers as it is now. */
+void peer_follower_divide(struct peer_follower *f,
+			  const struct upstream *places, size_t n);
 
 /* Gives a peer a place for its list, if there is one: if not, it is asked for
  * an array. And takes the place away, with the list. */

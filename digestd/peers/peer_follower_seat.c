@@ -5,10 +5,12 @@
 
 void peer_follower_seat(struct peer *p)
 {
+	struct peer_table *table = p->sector.count ? p->follow->sectors
+						   : p->follow->table;
 	struct peer_slot slot;
 
-	if (p->slot.table || !p->follow->table || !p->kind->bound ||
-	    !peer_table_claim(p->follow->table, &slot))
+	if (p->slot.table || !table || !p->kind->bound ||
+	    !peer_table_claim(table, &slot))
 		return;
 	p->removal = digest_job_new_removal(&slot);
 	if (p->removal)

@@ -30,6 +30,8 @@ struct peerset *peer_follower_view(struct peer_follower *f)
 			.half_open = peer_health_is_half_open(health),
 			.leases = p->says.leases_said && p->says.leases,
 			.rtt_ms = peer_health_rtt_ms(health),
+			.sector = p->sector,
+			.owns = p->owns,
 			.digest = p->digest,
 			.kind = p->kind,
 			.name = p->name,
@@ -71,6 +73,7 @@ size_t peer_follower_memory(const struct peer_follower *f)
 	enum { HELD = 3 };
 	size_t sum = f->table ? peer_table_memory(f->table) : 0;
 
+	sum += f->sectors ? peer_table_memory(f->sectors) : 0;
 	for (size_t i = 0; i < f->npeers; i++) {
 		if (f->peers[i]->digest)
 			sum += HELD * peer_digest_memory(f->peers[i]->digest);
@@ -125,6 +128,7 @@ void peer_follower_status(const struct peer_follower *f, size_t i,
 		.usable = following_usable(&p->following),
 		.gone = following_is_gone(&p->following),
 		.says = p->says,
+		.elsewhere = p->sector.count,
 		.suspect = p->suspect_until_ms > loop_now_ms(f->loop),
 		.held = peer_health_is_held(health),
 		.kind = p->kind->name,

@@ -48,6 +48,8 @@ struct peer_kind {
 	/* Whether it holds its answer to a query until there is news; if not,
 	 * it is polled. */
 	bool holds;
+	/* Whether it gives the digest of a sector. */
+	bool sectors;
 	/* Whether it understands what purge_peers.h sends. */
 	bool purges;
 	/* Bytes by which a body can be judged. */

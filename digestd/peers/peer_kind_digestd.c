@@ -127,6 +127,7 @@ const struct peer_kind peer_kind_digestd = {
 	.paths = { [DIGEST_OF_HELD] = &digest_paths_held,
 		   [DIGEST_OF_SEEN] = &digest_paths_seen },
 	.holds = true,
+	.sectors = true,
 	.purges = true,
 	.header_bytes = SCD_DIGEST_HEADER_BYTES,
 	.query = peer_kind_digestd_query,

@@ -431,7 +431,8 @@ static void table_share_beat(void *arg)
 static bool table_share_shows(struct table_share *t,
 			      const struct peerset_peer *p)
 {
-	return p->usable && !p->suspect && p->digest &&
+	return p->usable && !p->suspect && !peerset_is_elsewhere(p) &&
+	       p->digest &&
 	       peer_digest_is_list(p->digest) &&
 	       !atomic_load(&t->hidden[p->digest->slot.number]) &&
 	       strlen(p->name) < SCD_SHARED_TABLE_NAME_BYTES;

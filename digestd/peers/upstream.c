@@ -11,6 +11,12 @@ enum {
 	PORT_MAX = 65535,
 };
 
+bool upstream_is_elsewhere(const struct upstream *peer, const char *location)
+{
+	return location && peer->location &&
+	       strcmp(location, peer->location) != 0;
+}
+
 /* How long the host of "host:port" is, with its brackets; 0: there is none. */
 static size_t upstream_host_length(const char *text)
 {
@@ -88,6 +94,7 @@ void upstreams_free(struct upstream *places, size_t n)
 		free(places[i].url);
 		free(places[i].set_cookie);
 		free(places[i].where);
+		free(places[i].location);
 	}
 	free(places);
 }

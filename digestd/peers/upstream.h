@@ -18,7 +18,12 @@ struct upstream {
 	char *set_cookie; /* of an origin; null: as elsewhere */
 	char *where;      /* "FILE:LINE" of the configuration; null: no file */
 	const struct peer_kind *kind; /* of a peer */
+	char *location;   /* of a peer; null: where this node is */
 };
+
+/* Whether a peer is at another location than a node at `location`; null: at
+ * none that is known, so that no peer is. */
+bool upstream_is_elsewhere(const struct upstream *peer, const char *location);
 
 /* "http://host:port" or https, nothing after the port, which may be left out.
  */

@@ -121,7 +121,7 @@ void fill_distance_answered(struct fill *f)
 				  worker_now_ms(f->worker));
 	if (!d || f->source != SOURCE_PEER)
 		return;
-	if (!f->lease.asks)
+	if (!f->lease.asks || peerset_is_elsewhere(f->peer))
 		distance_outcome(d, f->verdict);
 	if (distance_is_far(d))
 		worker_keep_warm(f->worker);

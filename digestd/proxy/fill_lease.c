@@ -83,6 +83,8 @@ static uint64_t fill_lease_holder_owner(struct fill *f, uint64_t self)
 	for (size_t i = 0; i < n; i++) {
 		const struct peerset_peer *p = peerset_at(view, found[i]);
 
+		if (peerset_is_elsewhere(p))
+			continue;
 		if (!policy.peers ||
 		    distance_renewal_pays(
 			    distance_table_find(policy.peers, p->id),
@@ -111,7 +113,23 @@ static unsigned fill_lease_timeout_ms(struct fill *f)
 				   : (unsigned)fill_distance_timeout_ms(f);
 }
 
-/* Asks a peer of the view by its instance; false: it cannot be asked. */
+/* Whether a peer elsewhere is too far to be asked. It is measured now and then,
+ * all the same. */
+static bool fill_lease_passes_over(struct fill *f, const struct peerset_peer *p)
+{
+	const struct route_policy policy = fill_distance_policy(f);
+	struct distance *d = policy.peers ? distance_table_find(policy.peers,
+								p->id)
+					  : NULL;
+
+	if (!peerset_is_elsewhere(p) || distance_pays(d, policy.origin))
+		return false;
+	worker_add(&f->worker->counters.peers_too_far, 1);
+	return !distance_pass_over(d, worker_now_ms(f->worker));
+}
+
+/* Asks a peer of the view by its instance; false: it cannot be asked. One that
+ * is elsewhere has it, or has it not: it is not waited for. */
 static bool fill_lease_ask_peer(struct fill *f, uint64_t instance)
 {
 	int n;
@@ -122,10 +140,13 @@ static bool fill_lease_ask_peer(struct fill *f, uint64_t instance)
 	if (n < 0)
 		return false;
 	f->peer = peerset_at(f->view, (size_t)n);
-	if (!fill_hedge_may_ask(f, f->peer)) {
+	if (!fill_hedge_may_ask(f, f->peer) ||
+	    fill_lease_passes_over(f, f->peer)) {
 		f->peer = NULL;
 		return false;
 	}
+	if (peerset_is_elsewhere(f->peer))
+		f->wish = (struct lease_wish){ .waits = false };
 	f->lease.asks = true;
 	worker_add(&f->worker->counters.lease_queries, 1);
 	if (!fill_ask_peer(f, fill_lease_timeout_ms(f)))

@@ -84,6 +84,13 @@ static bool fill_store_asked_at_peers(const struct fill *f)
 	return seen && peerset_lookup(seen, &keys, &one, 1);
 }
 
+/* Has a peer at this location sent it? What comes from another one is placed
+ * like what an origin has sent: the way there is long. */
+static bool fill_store_is_from_here(const struct fill *f)
+{
+	return f->source == SOURCE_PEER && !peerset_is_elsewhere(f->peer);
+}
+
 /* Is what a peer has sent asked for so often here that it is to be a hot copy?
  * Tiers hear of what the origin has sent, too. */
 static bool fill_store_is_hot(const struct fill *f)
@@ -94,7 +101,7 @@ static bool fill_store_is_hot(const struct fill *f)
 		.hash = f->q->key.lo,
 		.weight =
 			(uint64_t)(len < 0 ? UNKNOWN_BYTES : len) + HEAD_BYTES,
-		.remote = f->source == SOURCE_PEER,
+		.remote = fill_store_is_from_here(f),
 	};
 
 	if (!placer_has_tiers(w->shared.placer))
@@ -103,7 +110,8 @@ static bool fill_store_is_hot(const struct fill *f)
 		miss.price = fill_distance_price(f);
 	else
 		miss.nodes =
-			1 + (w->view ? (unsigned)peerset_count(w->view) : 0);
+			1 + (w->view ? (unsigned)peerset_count_here(w->view)
+				     : 0);
 	return cache_missed(w->shared.cache, &miss);
 }
 
@@ -122,7 +130,7 @@ static bool fill_store_is_known_copy(const struct fill *f)
 static bool fill_store_place_here(struct fill *f)
 {
 	struct placer *placer = f->worker->shared.placer;
-	struct placement_case facts = {.remote = f->source == SOURCE_PEER};
+	struct placement_case facts = {.remote = fill_store_is_from_here(f)};
 
 	f->hot_copy = fill_store_is_known_copy(f);
 	if (!placer || f->stale || f->node.purpose == NODE_FOR_COPY)

@@ -114,6 +114,21 @@ static void request_node_reply_stored(struct request *r, bool renew)
 	r->found = NULL;
 }
 
+/* Whether who asks for a lease hears instead who has it at another location.
+ * Each node goes there itself, as what a peer has sent goes to no third one;
+ * who has tried that is not sent there again. */
+static bool request_node_name_elsewhere(const struct request *r,
+					struct lease_answer *answer)
+{
+	const struct peerset *view = r->worker->view;
+
+	if (!r->wish.who || r->wish.not || !view ||
+	    !lease_elsewhere(view, &r->q->key, &answer->holder))
+		return false;
+	answer->word = LEASE_ELSEWHERE;
+	return true;
+}
+
 /* What a peer that may wait, or wishes for a lease, is told of it. */
 static struct lease_answer request_node_lease(const struct request *r)
 {
@@ -122,6 +137,8 @@ static struct lease_answer request_node_lease(const struct request *r)
 	struct lease_answer answer = { .word = LEASE_NONE };
 
 	if (!r->wish.waits)
+		return answer;
+	if (request_node_name_elsewhere(r, &answer))
 		return answer;
 	if (r->wish.who)
 		return lease_desk_ask(desk, &r->q->key, &r->wish, now_ms);

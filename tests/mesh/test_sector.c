@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "digestd/mesh/leases.h"
 #include "digestd/mesh/list_history.h"
+#include "digestd/mesh/peerset.h"
 #include "tests/codec/alloc.h"
 #include "tests/codec/random.h"
 #include "tests/unit.h"
@@ -260,6 +262,107 @@ static void share_of_the_bytes(void **state)
 	cut_owner_free(&o);
 }
 
+/* A node elsewhere, of whose objects those of a sector are known here. */
+static struct peerset_peer peer_elsewhere(struct peer_table *table,
+					  const struct cut_reader *r,
+					  const struct blob *blob)
+{
+	const struct peer_digest_bytes bytes = { blob->bytes, blob->len, NULL,
+						 NULL };
+	struct peerset_peer p = { .id = 7, .usable = true, .leases = true,
+				  .sector = r->sector, .name = "q",
+				  .url = "" };
+	struct scd_digest_info info;
+	struct peer_slot slot;
+
+	assert_true(peer_table_claim(table, &slot));
+	assert_int_equal(peer_digest_read_list(&bytes, &slot, &info,
+					       &p.digest),
+			 SCD_OK);
+	return p;
+}
+
+/* A node of this location that holds nothing. */
+static struct peerset_peer peer_here(unsigned number, bool usable)
+{
+	struct peerset_peer p = { .id = 2, .usable = usable, .leases = true,
+				  .owns = { number, 2 }, .name = "b",
+				  .url = "" };
+	struct scd_bloom bloom;
+
+	assert_int_equal(scd_bloom_init(&bloom, 512, 3), SCD_OK);
+	p.digest = peer_digest_take(&bloom);
+	assert_non_null(p.digest);
+	p.digest->instance = 2;
+	return p;
+}
+
+static struct peerset *view_of_two(struct peer_table *table,
+				   const struct cut_reader *r,
+				   const struct blob *blob, bool usable)
+{
+	struct peerset_peer peers[] = {
+		peer_here(1 - r->sector.number, usable),
+		peer_elsewhere(table, r, blob),
+	};
+	struct peerset *view = peerset_new(peers, 2);
+
+	assert_non_null(view);
+	assert_int_equal(peerset_count_here(view), 1);
+	peer_digest_unref(peers[0].digest);
+	peer_digest_unref(peers[1].digest);
+	return view;
+}
+
+/* Of a key that is held elsewhere its owner here knows it, and is the one that
+ * both nodes here ask. */
+static void check_owner(const struct peerset *view, const struct scd_key *key,
+			bool mine, bool usable)
+{
+	const struct peerset_keys keys = { .own = key };
+	uint64_t holder = 0;
+	uint32_t found;
+
+	assert_int_equal(peerset_lookup(view, &keys, &found, 1), mine);
+	assert_true(!mine || found == 1);
+	assert_int_equal(lease_owner(view, key, 1), mine || !usable ? 1 : 2);
+	assert_int_equal(lease_elsewhere(view, key, &holder), mine);
+	assert_int_equal(holder, mine ? INSTANCE : 0);
+}
+
+static void known_to_its_owner(void **state)
+{
+	struct cut_reader r = { .sector = { 1, 2 } };
+	struct peer_table *table;
+	struct peerset *both, *alone;
+	struct sector_digest d;
+	struct cut_owner o;
+	unsigned mine = 0;
+
+	(void)state;
+	cut_owner_new(&o);
+	cut_owner_change(&o, 0, 1000);
+	assert_int_equal(cut_owner_publish(&o), SCD_OK);
+	assert_int_equal(list_history_sector(o.history, &r.sector, 0, &d),
+			 SCD_OK);
+	assert_int_equal(peer_table_new(&table, 4), SCD_OK);
+	both = view_of_two(table, &r, d.blob, true);
+	alone = view_of_two(table, &r, d.blob, false);
+	for (size_t i = 0; i < o.nkeys; i++) {
+		const bool is_mine = sector_has(&r.sector, &o.keys[i]);
+
+		check_owner(both, &o.keys[i], is_mine, true);
+		check_owner(alone, &o.keys[i], is_mine, false);
+		mine += is_mine;
+	}
+	assert_in_range(mine, 400, 600);
+	peerset_unref(both);
+	peerset_unref(alone);
+	peer_table_unref(table);
+	blob_unref(d.blob);
+	cut_owner_free(&o);
+}
+
 /* What the log has forgotten is sent whole. */
 static void forgotten(void **state)
 {
@@ -328,6 +431,7 @@ int main(void)
 		cmocka_unit_test(every_key_in_one),
 		cmocka_unit_test(followed),
 		cmocka_unit_test(share_of_the_bytes),
+		cmocka_unit_test(known_to_its_owner),
 		cmocka_unit_test(forgotten),
 		cmocka_unit_test(without_memory),
 	};
