@@ -297,14 +297,15 @@ static bool request_node_rechecks(struct request *r)
 }
 
 /* Whether the request is answered with 304, and no body, if what is stored is
- * fresh. Without memory to look it is not. */
+ * fresh. Without memory to look it is not, nor if its client left while the
+ * disk was read. */
 static bool request_node_has_the_same(const struct request *r,
 				      const struct cached *c)
 {
 	struct fields stored;
 	bool same;
 
-	if (cached_fields(c, &stored))
+	if (!r->x || cached_fields(c, &stored))
 		return false;
 	same = conditional_not_modified(request_fields(r), &stored,
 					worker_wall_s(r->worker));
