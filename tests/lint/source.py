@@ -8,7 +8,7 @@ column. What does not keep to it is a fault of its own (rules.py).
 import os
 import re
 
-FOLDERS = ("codec", "digestd", "cachesim", "modules", "docs", "tests")
+FOLDERS = ("codec", "digestd", "cachesim", "docs", "tests")
 GENERATED = {"aclocal.m4"}
 TAB = 8
 

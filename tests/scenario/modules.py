@@ -17,10 +17,10 @@ import varnishes
 from cluster import until
 
 BUILD = os.environ.get("top_builddir", ".")
-NGINX_MODULE = os.path.join(os.path.abspath(BUILD), "modules", "nginx",
-                            ".libs", "ngx_http_scd_module.so")
-VMOD = os.path.join(os.path.abspath(BUILD), "modules", "varnish", ".libs",
-                    "libvmod_scd.so")
+NGINX_MODULE = os.path.join(os.path.abspath(BUILD), "digestd", "modules",
+                            "nginx", ".libs", "ngx_http_scd_module.so")
+VMOD = os.path.join(os.path.abspath(BUILD), "digestd", "modules", "varnish",
+                    ".libs", "libvmod_scd.so")
 # Where the modules find libscd: as long as it is not installed, it is here.
 os.environ["LD_LIBRARY_PATH"] = os.path.join(os.path.abspath(BUILD), "codec",
                                              ".libs")

@@ -10,7 +10,7 @@
 #include <vcc_scd_if.h>
 #include <vcl.h>
 
-#include "modules/table_map.h"
+#include "digestd/modules/table_map.h"
 
 struct scd_peer {
 	struct scd_peer *next;

@@ -11,8 +11,8 @@
  * Costs: a lookup takes some 0.3 us for one width of fingerprints; a mapping
  * takes no memory of the process's own.
  */
-#ifndef MODULES_TABLE_MAP_H
-#define MODULES_TABLE_MAP_H
+#ifndef DIGESTD_MODULES_TABLE_MAP_H
+#define DIGESTD_MODULES_TABLE_MAP_H
 
 #include <stdbool.h>
 #include <stddef.h>

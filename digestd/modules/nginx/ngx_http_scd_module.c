@@ -27,7 +27,7 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
-#include "modules/table_map.h"
+#include "digestd/modules/table_map.h"
 
 struct scd_main {
 	ngx_str_t path;

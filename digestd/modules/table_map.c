@@ -1,7 +1,7 @@
 /*
  * The file of share_table, mapped.
  */
-#include "modules/table_map.h"
+#include "digestd/modules/table_map.h"
 
 #include <errno.h>
 #include <fcntl.h>
