@@ -12,7 +12,6 @@
 #define DIGESTD_PROXY_WORKER_H
 
 #include <stdatomic.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
