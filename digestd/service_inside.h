@@ -62,6 +62,7 @@ enum service_dozing {
 	SERVICE_AWAKE,
 	SERVICE_DOZES, /* ticks are rare until a worker stirs it, */
 	SERVICE_STIRS, /* which one has done */
+	SERVICE_ENDED, /* there are no more ticks */
 };
 
 struct service_activity {

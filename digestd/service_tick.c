@@ -146,9 +146,11 @@ static void service_tick(void *arg)
 static void service_on_stir(void *arg)
 {
 	struct service *s = arg;
+	int stirs = SERVICE_STIRS;
 
-	atomic_store(&s->dozing, SERVICE_AWAKE);
-	service_tick(s);
+	/* one that was posted before the end runs when workers are gone */
+	if (atomic_compare_exchange_strong(&s->dozing, &stirs, SERVICE_AWAKE))
+		service_tick(s);
 }
 
 /* In a worker's thread. */
@@ -170,5 +172,6 @@ void service_start_ticks(struct service *s)
 
 void service_end_ticks(struct service *s)
 {
+	atomic_store(&s->dozing, SERVICE_ENDED);
 	loop_timer_clear(s->loop, &s->tick);
 }
