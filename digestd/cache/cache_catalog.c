@@ -218,8 +218,8 @@ int cache_make_catalog(struct cache *cache,
 	if (settings->lists)
 		catalog_note_changes(cache->catalog);
 	if (cache->ondisk.store)
-		store_each_key(cache->ondisk.store, &all, cache_catalog_add_key,
-			       cache->catalog);
+		store_each_counted_key(cache->ondisk.store, &all,
+				       cache_catalog_add_key, cache->catalog);
 	return 0;
 }
 
@@ -286,9 +286,9 @@ static void cache_catalog_rebuild_key(void *arg, const struct scd_key *key)
 static void cache_catalog_rebuild_tier(struct tier *t)
 {
 	if (t->store)
-		store_each_key(t->store,
-			       catalog_rebuild_part(t->cache->catalog),
-			       cache_catalog_rebuild_key, t);
+		store_each_counted_key(t->store,
+				       catalog_rebuild_part(t->cache->catalog),
+				       cache_catalog_rebuild_key, t);
 }
 
 /* With all locks: the part is as the stores are, and all else has been told. */

@@ -365,8 +365,17 @@ static bool store_is_in_part(const struct walk *walk,
 	return keypart_of(&e->key, walk->part->count) == walk->part->number;
 }
 
-/* Each key at its newest entry that counts. */
+/* Each key at its newest entry. */
 static void store_visit_key(void *arg, struct store_entry *e)
+{
+	const struct walk *walk = arg;
+
+	if (store_is_in_part(walk, e) && store_find(walk->store, &e->key) == e)
+		walk->each(walk->arg, &e->key);
+}
+
+/* Each key that has one at its newest entry that counts. */
+static void store_visit_counted(void *arg, struct store_entry *e)
 {
 	const struct walk *walk = arg;
 
@@ -375,15 +384,32 @@ static void store_visit_key(void *arg, struct store_entry *e)
 		walk->each(walk->arg, &e->key);
 }
 
+static void store_walk_keys(const struct store *s, const struct walk *how,
+			    void (*visit)(void *arg, struct store_entry *e))
+{
+	struct walk walk = *how;
+
+	assert(how->part->number < how->part->count && how->each);
+	walk.store = s;
+	store_index_walk(&s->index, how->part, visit, &walk);
+}
+
 void store_each_key(const struct store *s, const struct keypart *part,
 		    void (*each)(void *arg, const struct scd_key *key),
 		    void *arg)
 {
-	struct walk walk = {
-		.store = s, .part = part, .each = each, .arg = arg};
+	const struct walk how = {.part = part, .each = each, .arg = arg};
 
-	assert(part->number < part->count && each);
-	store_index_walk(&s->index, part, store_visit_key, &walk);
+	store_walk_keys(s, &how, store_visit_key);
+}
+
+void store_each_counted_key(const struct store *s, const struct keypart *part,
+			    void (*each)(void *arg, const struct scd_key *key),
+			    void *arg)
+{
+	const struct walk how = {.part = part, .each = each, .arg = arg};
+
+	store_walk_keys(s, &how, store_visit_counted);
 }
 
 static void store_visit_entry(void *arg, struct store_entry *e)

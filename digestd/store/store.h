@@ -175,11 +175,16 @@ void store_resize(struct store *s, uint64_t max_weight);
  */
 uint64_t store_parts(const struct store *s);
 
-/* Calls back for every key of a part that has an entry which counts, once; for
- * rebuilding a catalog. */
+/* Calls back for every key of a part, once. */
 void store_each_key(const struct store *s, const struct keypart *part,
 		    void (*each)(void *arg, const struct scd_key *key),
 		    void *arg);
+
+/* The same for those that have an entry which counts; for rebuilding a
+ * catalog. */
+void store_each_counted_key(const struct store *s, const struct keypart *part,
+			    void (*each)(void *arg, const struct scd_key *key),
+			    void *arg);
 
 /* Calls back for every entry of a part, each variant of a key. */
 void store_each_entry(const struct store *s, const struct keypart *part,

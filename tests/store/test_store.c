@@ -414,15 +414,20 @@ static void count_key(void *arg, const struct scd_key *key)
 /* In one part, and in all of `count`: these keys have five his. */
 static void each_key_once(const struct model *m, uint64_t count)
 {
-	unsigned counts[NKEYS] = { 0 };
+	unsigned counted[NKEYS] = { 0 }, all[NKEYS] = { 0 };
 
 	for (uint64_t i = 0; i < count; i++) {
 		struct keypart part = { i, count };
 
-		store_each_key(m->store, &part, count_key, counts);
+		store_each_counted_key(m->store, &part, count_key, counted);
+		store_each_key(m->store, &part, count_key, all);
 	}
-	for (unsigned key = 0; key < NKEYS; key++)
-		assert_int_equal(counts[key], m->key_in[key]);
+	for (unsigned i = 0; i < NKEYS; i++) {
+		const struct scd_key key = key_of(i);
+
+		assert_int_equal(counted[i], m->key_in[i]);
+		assert_int_equal(all[i], store_find(m->store, &key) != NULL);
+	}
 }
 
 static void run_model(const char *policy, bool some_count)

@@ -317,7 +317,8 @@ static void invariants_walk_tier(struct walk *w, const struct tier *tier)
 {
 	w->tier = tier;
 	if (tier->store)
-		store_each_key(tier->store, &all_keys, invariants_walk_key, w);
+		store_each_counted_key(tier->store, &all_keys,
+				       invariants_walk_key, w);
 }
 
 static void invariants_walk_tiers(struct walk *w)
