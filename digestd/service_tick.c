@@ -19,7 +19,6 @@
 #include "digestd/os/memory.h"
 #include "digestd/os/troubles.h"
 #include "digestd/part_settings.h"
-#include "digestd/peers/publisher.h"
 #include "digestd/proxy/worker.h"
 #include "digestd/service_inside.h"
 
@@ -116,17 +115,6 @@ static int64_t service_tick_ms(struct service *s)
 	return TICK_DOZING_MS;
 }
 
-/* Whether anybody finds anything by this node's digests. */
-static void service_note_given(struct service *s)
-{
-	struct worker_counters sum;
-
-	if (!s->publisher)
-		return;
-	service_count(s, &sum);
-	publisher_note_given(s->publisher, sum.peer_served);
-}
-
 static void service_tick(void *arg)
 {
 	struct service *s = arg;
@@ -136,7 +124,6 @@ static void service_tick(void *arg)
 	service_look_ready(s);
 	service_show_ready(s);
 	service_follow_objects(s, now_ms);
-	service_note_given(s);
 	cache_collect(s->cache);
 	memory_measure(now_ms);
 	loop_timer_set(s->loop, &s->tick, now_ms + service_tick_ms(s),

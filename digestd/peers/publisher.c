@@ -49,8 +49,6 @@ struct publisher {
 	bool no_array;      /* the last publication was */
 	uint64_t old_nbits; /* before the rebuild under way */
 	bool warned;        /* that the filter is too small */
-	uint64_t given;     /* objects to peers, as last heard */
-	uint64_t unused;    /* changes that were published since then */
 };
 
 static struct catalog *publisher_lock_cache(void *arg)
@@ -172,7 +170,6 @@ publisher_begin_copy(struct publisher *p, const struct catalog_stats *now)
 {
 	struct scd_bloom copy;
 
-	p->unused += now->changed;
 	p->changes_only = !publisher_wants_array(p);
 	if (p->changes_only)
 		return PUBLICATION_DONE;
@@ -365,52 +362,11 @@ static void publisher_wait(struct publisher *p,
 	publisher_set_timer(p, task->due_ms);
 }
 
-static bool publisher_is_unused(const struct publisher *p)
-{
-	return p->unused >= PUBLISHER_UNUSED_CHANGES;
-}
-
-/* The time between digests that nobody uses. */
-static int64_t publisher_slow_ms(int64_t ms)
-{
-	const int64_t slow_ms = ms * PUBLISHER_UNUSED_TIMES;
-
-	if (ms >= PUBLISHER_UNUSED_MS)
-		return ms;
-	return slow_ms < PUBLISHER_UNUSED_MS ? slow_ms : PUBLISHER_UNUSED_MS;
-}
-
-static struct publication_policy publisher_policy(const struct publisher *p)
-{
-	struct publication_policy policy = p->settings.policy;
-	struct publish_policy *publish = &policy.publish;
-
-	if (publisher_is_unused(p)) {
-		publish->min_ms = publisher_slow_ms(publish->min_ms);
-		publish->max_ms = publisher_slow_ms(publish->max_ms);
-	}
-	return policy;
-}
-
-void publisher_note_given(struct publisher *p, uint64_t given)
-{
-	const bool was_unused = publisher_is_unused(p);
-
-	if (given == p->given)
-		return;
-	p->given = given;
-	p->unused = 0;
-	if (was_unused)
-		publisher_set_timer(p, loop_now_ms(p->loop));
-}
-
 static struct publication_task
 publisher_step(struct publisher *p, const struct publication_event *event)
 {
-	const struct publication_policy policy = publisher_policy(p);
-
-	return publication_schedule_step(&p->schedule, &policy, event,
-					 loop_now_ms(p->loop));
+	return publication_schedule_step(&p->schedule, &p->settings.policy,
+					 event, loop_now_ms(p->loop));
 }
 
 /* What has happened, with the catalog as it is now. */
@@ -418,11 +374,11 @@ static struct publication_event
 publisher_event(const struct publisher *p, enum publication_event_kind kind)
 {
 	struct publication_event event = {.kind = kind};
-	const struct publication_policy policy = publisher_policy(p);
 	const struct catalog *catalog = publisher_lock(p);
 
 	catalog_stats(catalog, &event.catalog);
-	event.catalog_due_ms = catalog_due_ms(catalog, &policy.publish);
+	event.catalog_due_ms =
+		catalog_due_ms(catalog, &p->settings.policy.publish);
 	publisher_unlock(p);
 	if (p->no_array && publisher_wants_array(p))
 		event.catalog_due_ms = INT64_MIN;

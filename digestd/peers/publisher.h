@@ -39,18 +39,6 @@ struct publisher_source {
 /* The catalog of a cache. */
 struct publisher_source publisher_of_cache(struct cache *cache);
 
-/*
- * A digest by which nobody finds anything, as behind a front that hashes URLs,
- * costs all nodes as much as any. When so many keys have come and gone since a
- * peer last had an object from this node, the times between digests are so many
- * times as long, up to PUBLISHER_UNUSED_MS.
- */
-enum {
-	PUBLISHER_UNUSED_CHANGES = 256,
-	PUBLISHER_UNUSED_TIMES = 10,
-	PUBLISHER_UNUSED_MS = 2000,
-};
-
 enum { PUBLISHER_ARRAY_MS = 15 * 60 * 1000 }; /* of array_ms: longer than
 						* anybody is kept waiting */
 
@@ -93,10 +81,6 @@ void publisher_free(struct publisher **p);
 /* Takes new times and sizes; instance and keep stay. */
 void publisher_set(struct publisher *p, const struct publish_policy *publish,
 		   const struct resize_policy *resize);
-
-/* How many objects peers have had from this node so far; several times a
- * second. */
-void publisher_note_given(struct publisher *p, uint64_t given);
 
 /* What was published last. */
 void publisher_stats(const struct publisher *p, struct publisher_stats *out);

@@ -124,37 +124,6 @@ static void test_latest(void **state)
 	assert_true(f->looks - looks < 10);
 }
 
-static void add_keys(struct fixture *f, uint64_t n)
-{
-	static uint64_t number;
-
-	pthread_mutex_lock(&f->mutex);
-	for (; n; n--)
-		catalog_add(f->catalog,
-			    &(struct scd_key){++number, UINT64_MAX});
-	pthread_mutex_unlock(&f->mutex);
-}
-
-/* Digests by which nobody finds anything come seldom, until somebody does. */
-static void test_unused(void **state)
-{
-	const struct publish_policy quick = {
-		.share = 0, .min_ms = 300, .max_ms = 400};
-	struct fixture *f = *state;
-	int64_t began_ms;
-
-	add_keys(f, PUBLISHER_UNUSED_CHANGES);
-	turn_until(f, 1);
-	publisher_set(f->publisher, &quick, &resizing);
-	add_keys(f, 1);
-	began_ms = loop_now_ms(f->loop);
-	turn_for(f, 500);
-	assert_int_equal(generation(f), 1);
-	publisher_note_given(f->publisher, 1);
-	turn_until(f, 2);
-	assert_true(loop_now_ms(f->loop) - began_ms < PUBLISHER_UNUSED_MS);
-}
-
 /* A change is on its way when it goes. */
 static void test_freed_meanwhile(void **state)
 {
@@ -211,7 +180,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH(test_idle),
 		WITH(test_latest),
-		WITH(test_unused),
 		WITH(test_freed_meanwhile),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
