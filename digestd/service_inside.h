@@ -131,6 +131,7 @@ struct service {
 	atomic_int dozing;     /* enum service_dozing */
 	struct loop_call stir; /* posted while it is SERVICE_STIRS */
 	struct service_activity activity; /* as of the last tick */
+	unsigned quiet_ticks; /* in a row */
 	int64_t followed_ms; /* when admission and memory did last */
 	uint64_t refused;    /* requests without memory, as last logged */
 	int64_t refused_ms;  /* when */

@@ -26,6 +26,7 @@ enum {
 	TICK_MS = 100,
 	TICK_SHORT_MS = 20,   /* while memory is short */
 	TICK_DOZING_MS = 1000,
+	TICK_QUIET = 20, /* ticks without anything to do, before it dozes */
 	FOLLOW_MS = 1000,
 	REFUSED_LOG_MS = 10000,
 };
@@ -106,9 +107,12 @@ static int64_t service_tick_ms(struct service *s)
 	int awake = SERVICE_AWAKE;
 	bool busy = service_is_busy(s);
 
-	if (ledger_left(&memory_ledger) < memory_reserve())
+	if (ledger_left(&memory_ledger) < memory_reserve()) {
+		s->quiet_ticks = 0;
 		return TICK_SHORT_MS;
-	if (busy || !s->ready)
+	}
+	s->quiet_ticks = busy || !s->ready ? 0 : s->quiet_ticks + 1;
+	if (s->quiet_ticks < TICK_QUIET)
 		return TICK_MS;
 	(void)atomic_compare_exchange_strong(&s->dozing, &awake,
 					     SERVICE_DOZES);
@@ -136,8 +140,10 @@ static void service_on_stir(void *arg)
 	int stirs = SERVICE_STIRS;
 
 	/* one that was posted before the end runs when workers are gone */
-	if (atomic_compare_exchange_strong(&s->dozing, &stirs, SERVICE_AWAKE))
-		service_tick(s);
+	if (!atomic_compare_exchange_strong(&s->dozing, &stirs, SERVICE_AWAKE))
+		return;
+	s->quiet_ticks = 0;
+	service_tick(s);
 }
 
 /* In a worker's thread. */
