@@ -197,10 +197,13 @@ static bool fill_store_has_line(const struct fields *fields, const char *name,
 }
 
 /* Of a body that a peer has sent: what one hands over as it goes is to be had
- * here in its place; nobody vouches for any other. */
+ * here in its place; nobody vouches for any other, unless the operator does. */
 static const char *fill_store_source_field(const struct fill *f)
 {
-	return f->copy && !f->copy->stays ? tags_from_field : tags_source_field;
+	const bool vouched = f->q->settings->peer_copies ||
+			     (f->copy && !f->copy->stays);
+
+	return vouched ? tags_from_field : tags_source_field;
 }
 
 /* Adds a line of that name, see fill_add_source(). */

@@ -100,6 +100,7 @@ struct worker_origin {
 	X(unsigned, access_log_sample,    access_log_sample,    "one request in so many is logged") \
 	X(bool,     purge_peers,          purge_peers,          "they may purge objects here") \
 	X(int64_t,  peer_freshness_s,     peer_freshness_s,     "that a peer's copy may still have; 0: any") \
+	X(bool,     peer_copies,      peer_copies,          "of what peers have sent are for other nodes, too") \
 	X(double,   peer_check,           peer_check,           "share of peers' answers that are held against the origin's") \
 	X(size_t,   max_object_bytes,     max_object_size,      "larger ones are not stored") \
 	X(uint64_t, slice_bytes,          slice_size,           "larger ones are stored in slices; 0: never") \

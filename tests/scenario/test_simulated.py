@@ -142,7 +142,8 @@ def real_and_expected(make_cluster, slices, eviction, placement):
     c = make_cluster(NODES, cache_size=str(CACHE), eviction=eviction,
                      bits_per_object="64", expected_objects="4000",
                      filter_resize=False, publish_share="1", peer_tries="3",
-                     placement=placement, admission_window="100000", **NEVER)
+                     placement=placement, admission_window="100000",
+                     peer_copies=True, **NEVER)  # as models have it
     path = os.path.join(c.dir, "trace.csv")
     write(path, slices)
     c.start_origin("--trace", path)
