@@ -37,7 +37,8 @@ def measures_all_operations():
     for row in rows:
         alone, beside, shared, ratio = map(float, row[1:])
         assert min(alone, beside, shared) > 0, row
-        assert abs(beside / shared - ratio) < .05 * ratio + .01, row
+        rounded = .5 / beside + .5 / shared  # the times are, to whole ns
+        assert abs(beside / shared - ratio) < (.05 + rounded) * ratio, row
 
 
 def fails_below_its_gate():

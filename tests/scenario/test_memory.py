@@ -136,6 +136,8 @@ def test_large_ones_are_passed_where_slices_have_no_room(node, origin, pages):
         node.get(path)
         clients.append(ask(node.data, path))
     wait_answered(clients)
+    until(lambda: memory(node)["objects"] > 16 * MIB, 20,
+          what="what is still sent")
     body = bytes(range(256)) * (4 * MIB // 256)
     for path, headers in (("/whole", None), ("/part", {"Range": "bytes=1-9"})):
         origin.set(path, fields=SLICED, body=body)
