@@ -577,33 +577,6 @@ static void every_read_fails(void **state)
 	close_cache();
 }
 
-/* A purge of a prefix finds on disk, too, what no digest shows. */
-static void a_purge_finds_what_came_from_peers(void **state)
-{
-	struct cached *c = disk_response(SOME, LARGE);
-	const struct scd_key key = key_of(SOME);
-	const struct cache_fill fill = { &key, &fields_none, 0, NULL };
-	struct purge_walk walk;
-	struct keypart part = { 0 };
-
-	(void)state;
-	open_cache();
-	c->from_peer = c->unvouched = true;
-	assert_true(cache_put(cache, &fill, c));
-	cached_unref(&c);
-	close_cache();
-	open_cache();
-	assert_true(has(SOME, LARGE));
-	small_cache_purge_prefix(cache, "http://h/", 0, &walk);
-	part.count = cache_parts(cache);
-	for (; part.number < part.count; part.number++)
-		cache_purge_part(cache, &walk, &part);
-	cache_purge_end(cache, &walk);
-	assert_int_equal(walk.removed, 1);
-	assert_false(has(SOME, LARGE));
-	close_cache();
-}
-
 /* A disk that fails at a start is done without. What is purged meanwhile does
  * not come back at the next one. */
 static void nothing_comes_back_that_was_given_up(void **state)
@@ -786,7 +759,6 @@ int main(void)
 		CASE(writes_that_fail),
 		CASE(every_write_fails),
 		CASE(every_read_fails),
-		CASE(a_purge_finds_what_came_from_peers),
 		CASE(nothing_comes_back_that_was_given_up),
 		CASE(a_folder_that_is_none),
 		CASE(files_of_others),
