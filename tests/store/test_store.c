@@ -1,9 +1,7 @@
 /*
  * The store's index: policies by hand-made scripts, everything by a model test
- * against the dumbest possible twin, growth, and allocations that fail.
- *
- * The twin is an array of objects from old to new in which everything is
- * found by walking.
+ * against the dumbest twin (an array from old to new, which is searched), by
+ * growth, and by allocations that fail.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -411,29 +409,27 @@ static void count_key(void *arg, const struct scd_key *key)
 	counts[key->lo]++;
 }
 
-/* In one part, and in all of `count`: these keys have five his. */
+/* These keys have five his. */
 static void each_key_once(const struct model *m, uint64_t count)
 {
 	unsigned counted[NKEYS] = { 0 }, all[NKEYS] = { 0 };
 
-	for (uint64_t i = 0; i < count; i++) {
-		struct keypart part = { i, count };
-
+	for (struct keypart part = { 0, count }; part.number < count;
+	     part.number++) {
 		store_each_counted_key(m->store, &part, count_key, counted);
 		store_each_key(m->store, &part, count_key, all);
 	}
 	for (unsigned i = 0; i < NKEYS; i++) {
-		const struct scd_key key = key_of(i);
+		const struct scd_key k = key_of(i);
 
 		assert_int_equal(counted[i], m->key_in[i]);
-		assert_int_equal(all[i], store_find(m->store, &key) != NULL);
+		assert_int_equal(all[i], !!store_find(m->store, &k));
 	}
 }
 
 static void run_model(const char *policy, bool some_count)
 {
 	struct model *m = model_new(policy, MAX_WEIGHT);
-
 	const int nsteps = rounds_of(MODEL_STEPS, 10 * MODEL_STEPS);
 
 	m->some_count = some_count;
