@@ -180,10 +180,14 @@ static bool reply_slices_read_blocks(struct reply_slices *s)
 	return true;
 }
 
-/* A peer gets none that came from another one. */
+/* Whether what was found is the slice, whole: else it is missing. A peer gets
+ * none that came from another one. */
 static bool reply_slices_may_send(const struct reply_slices *s)
 {
-	return !(s->r->node.from_peer && s->slice->unvouched);
+	const struct slices_run one = {s->number, s->number + 1};
+
+	return s->slice->body_len == slices_part(&s->slices, one).len &&
+	       !(s->r->node.from_peer && s->slice->unvouched);
 }
 
 /* Whether what was found can be sent; else its blocks are read first. */
