@@ -39,6 +39,9 @@ class Squid:
         self.queries, self.asked = [], []
         self.url = serve(self.answer).url
 
+    def publish(self):
+        return squid_digest(self.urls)
+
     def answer(self, request, _connection):
         if request.target == STORE_DIGEST:
             self.queries.append(request)
@@ -46,7 +49,7 @@ class Squid:
                 return servers.response(304)
             return servers.response(200, {
                 "Content-Type": "application/cache-digest",
-                "Last-Modified": self.modified}, squid_digest(self.urls))
+                "Last-Modified": self.modified}, self.publish())
         self.asked.append(request)
         if request.target not in self.holds:
             return servers.response(504, {"X-Squid-Error": "ERR_ONLY_IF_CACHED"
@@ -124,6 +127,38 @@ def test_a_squids_digest_is_asked_for_again(make_cluster, origin, serve):
           what="the next digest")
     assert node.get("/b").source == "peer"
     assert all(q.get("If-Modified-Since") for q in squid.queries[1:])
+
+
+def changed(digest, at, data):
+    return digest[:at] + data + digest[at + len(data):]
+
+
+@pytest.mark.parametrize("spoil, cause, reason", [
+    (lambda d: changed(d, 2, b"\0\6"), "version", "unknown version or coding"),
+    (lambda d: changed(d, 21, b"\5"), "version", "unknown version or coding"),
+    (lambda d: changed(d, 16, b"\0\0\1\0"), "bad-digest", "malformed input"),
+    (lambda d: d + b"x", "bad-digest", "malformed input"),
+    (lambda d: changed(d, 16, b"\x7f\xff\xff\xff"),
+     "too-full", "input exceeds the limits"),
+    (lambda d: d[:HEADER_BYTES] + b"\xff" * (len(d) - HEADER_BYTES),
+     "too-full", "input exceeds the limits"),
+    (lambda d: d[:-1], "bad-digest", "input ends too early"),
+    (lambda d: d[:9], "bad-digest", "input ends too early"),
+], ids=["version", "hashes", "mask-size", "longer", "oversize", "full", "cut",
+        "header-cut"])
+def test_a_spoilt_squid_digest_is_refused(make_cluster, origin, serve, spoil,
+                                          cause, reason):
+    """The log says why, the digest before it stays, and so do answers."""
+    pages(origin, ["/a", "/b"])
+    squid = Squid(serve, [url("/a")])
+    node = start(make_cluster, origin, squid)
+    squid.publish = lambda: spoil(squid_digest(squid.urls))
+    squid.modified = LATER
+    line = f"peer=squid cause={cause} "
+    until(lambda: line in node.process.logged(), what=line)
+    assert f'detail="digest refused: {reason}"' in node.process.logged()
+    assert node.get("/a").source == "peer"
+    assert node.get("/b").body == b"origin's"
 
 
 @pytest.mark.skipif(not shutil.which("squid"),
