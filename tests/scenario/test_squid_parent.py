@@ -9,7 +9,7 @@ import pytest
 
 import servers
 import squids
-from cluster import until
+from cluster import request, until
 
 EXAMPLE = os.path.join(os.path.dirname(__file__), "..", "..", "docs",
                        "examples", "squid-parent.conf")
@@ -20,8 +20,9 @@ pytestmark = pytest.mark.skipif(not shutil.which("squid"),
 
 
 def page(asked, _):
+    age = 1 if asked.target.startswith("/short") else 600
     return servers.response(200, {
-        "Cache-Control": "max-age=600", "Date": formatdate(usegmt=True)},
+        "Cache-Control": f"max-age={age}", "Date": formatdate(usegmt=True)},
         b"page " + asked.target.encode())
 
 
@@ -124,6 +125,19 @@ def test_a_squid_finds_what_another_one_holds(pairs):
     assert pairs.origin.count() == asked + OBJECTS
     until(lambda: one.stored() >= set(map(pairs.url, pairs.paths())),
           what="all is on its disk")
+
+    # what is stale is asked for again
+    pairs.get(0, "/short")
+    until(lambda: pairs.get(0, "/short").way != "HIER_NONE"
+          and pairs.origin.count("/short") >= 2, what="the origin is asked")
+
+    # a purge is the node's: its Squid has the object still
+    asked = pairs.origin.count()
+    r = request(pairs.nodes[0].admin, pairs.url("/1"), method="PURGE",
+                host=f"127.0.0.1:{pairs.origin.port}")
+    assert (r.status, b'"purged": 1' in r.body) == (200, True), r.body
+    assert pairs.get(0, "/1").way == "HIER_NONE"
+    assert pairs.origin.count() == asked
 
     # a node is stopped: its Squid asks the origin, and the node once it is back
     pairs.nodes[1].process.end()
