@@ -108,9 +108,19 @@ def test_digestd_behind_haproxy(site, origin):
     haproxy.get("/0")
     assert origin.count("/0") == asked + 1
 
+    # what has gone stale is asked for again
+    origin.set("/6", fields={"Cache-Control": "max-age=1"}, body=b"page /6")
+    assert haproxy.get("/6").source == "origin"
+    asked = origin.count("/6")
+    until(lambda: haproxy.get("/6") and origin.count("/6") > asked, 10, .1,
+          "a stale object is asked for again")
+
     # digestd is gone: the origin serves, and digestd again once it is back
     two.process.kill()
     for i in range(10):
         assert haproxy.get(f"/{i}").get("Cache-Status") is None
     two.start()
     until(haproxy.asks_node, 20, what="digestd answers again")
+    # with an empty cache
+    assert haproxy.get("/0").source in ("origin", "peer")
+    assert haproxy.get("/0").get("Age") is not None
