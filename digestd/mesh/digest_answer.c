@@ -81,6 +81,16 @@ static struct digest_answer digest_answer_list(const struct digest_ask *ask,
 				      .step = step};
 }
 
+static struct digest_answer digest_answer_wait(bool list, int64_t wait_s,
+					       int64_t max_wait_s)
+{
+	return (struct digest_answer){
+		.kind = DIGEST_ANSWER_WAIT,
+		.list = list,
+		.wait_s = wait_s < max_wait_s ? wait_s : max_wait_s,
+	};
+}
+
 struct digest_answer digest_answer_to(const struct digest_ask *ask,
 				      const struct publication *p,
 				      int64_t max_wait_s)
@@ -91,8 +101,11 @@ struct digest_answer digest_answer_to(const struct digest_ask *ask,
 	if (!p)
 		return (struct digest_answer){.kind = DIGEST_ANSWER_NONE};
 	list = ask->takes_lists && p->list;
-	if (!list && !p->full)
+	if (!list && !p->full && max_wait_s <= 0)
 		return (struct digest_answer){.kind = DIGEST_ANSWER_NO_ARRAY};
+	if (!list && !p->full)
+		return digest_answer_wait(list, DIGEST_ARRAY_WAIT_S,
+					  max_wait_s);
 	tag = (struct digest_tag){p->instance, p->generation, list};
 	if (!digest_ask_has(ask, &tag))
 		return list ? digest_answer_list(ask, p)
@@ -100,9 +113,5 @@ struct digest_answer digest_answer_to(const struct digest_ask *ask,
 	if (ask->wait_s <= 0 || max_wait_s <= 0)
 		return (struct digest_answer){.kind = DIGEST_ANSWER_UNCHANGED,
 					      .list = list};
-	return (struct digest_answer){
-		.kind = DIGEST_ANSWER_WAIT,
-		.list = list,
-		.wait_s = ask->wait_s < max_wait_s ? ask->wait_s : max_wait_s,
-	};
+	return digest_answer_wait(list, ask->wait_s, max_wait_s);
 }

@@ -16,7 +16,10 @@ struct digest_tag {
 	bool list; /* the list of it; or the array */
 };
 
-enum { DIGEST_ASK_BASES = 8 };
+enum {
+	DIGEST_ASK_BASES = 8,
+	DIGEST_ARRAY_WAIT_S = 5, /* while an array is made */
+};
 
 /* What somebody who asks has, and takes. */
 struct digest_ask {
@@ -25,13 +28,15 @@ struct digest_ask {
 	struct delta_forms takes; /* of arrays */
 	bool takes_lists;  /* and prefers them */
 	bool takes_frames; /* of lists */
-	int64_t wait_s; /* for something new; 0: it does not wait */
+	int64_t wait_s; /* for something new; 0: it does not wait, but for the
+			 * first array */
 };
 
 enum digest_answer_kind {
 	DIGEST_ANSWER_NONE,      /* there is no generation yet */
 	DIGEST_ANSWER_NO_ARRAY,  /* there is one, but of lists only */
-	DIGEST_ANSWER_WAIT,      /* for the next, wait_s at most; then again */
+	DIGEST_ANSWER_WAIT,      /* for the next, or the first with an array,
+				  * wait_s at most; then again */
 	DIGEST_ANSWER_UNCHANGED, /* it has the current one */
 	DIGEST_ANSWER_DELTA,     /* from a generation that it has */
 	DIGEST_ANSWER_FULL,

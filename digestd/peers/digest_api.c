@@ -305,19 +305,16 @@ static void digest_api_send_delta(struct digest_api *api, struct exchange *x,
 	fields_free(&f);
 }
 
-/* Somebody asks for an array. */
-static void digest_api_note_array(struct digest_api *api, int64_t now_ms,
-				  bool there)
+/* Somebody asks for an array. With the lock held. */
+static void digest_api_note_array(struct digest_api *api, int64_t now_ms)
 {
-	pthread_mutex_lock(&api->lock);
 	api->array_wanted_ms = now_ms;
-	if (!there && api->wanted)
+	if (!api->recent[0]->full && api->wanted)
 		api->wanted(api->wanted_arg);
-	pthread_mutex_unlock(&api->lock);
 }
 
-/* There are lists only: an array is made, and there when it is asked for
- * again. */
+/* There are lists only, still: the array that is being made is there when it is
+ * asked for again. */
 static void digest_api_put_off(struct digest_api *api, struct exchange *x)
 {
 	struct fields f;
@@ -339,11 +336,8 @@ static void digest_api_send_current(struct digest_api *api, struct exchange *x,
 	struct publication *p = digest_api_current(api);
 	const struct digest_answer answer = digest_answer_to(&r->ask, p, 0);
 
-	if (p && !answer.list) {
-		digest_api_note_array(api, loop_now_ms(exchange_loop(x)),
-				      p->full);
+	if (p && !answer.list)
 		publication_held(p);
-	}
 	switch (answer.kind) {
 	case DIGEST_ANSWER_NONE:
 	case DIGEST_ANSWER_WAIT: /* not for no time */
@@ -440,26 +434,52 @@ static void digest_api_on_timer(void *arg)
 	free(w);
 }
 
-/* Posts to everybody who waits. Called with the lock held. */
+/* The answer as things are now. With the lock held. */
+static struct digest_answer digest_api_answer_to(const struct digest_api *api,
+						 const struct digest_ask *ask)
+{
+	const bool waits = !api->draining && !api->handed_over;
+
+	return digest_answer_to(ask, api->recent[0],
+				waits ? api->max_wait_s : 0);
+}
+
+/* Takes a waiter out of the list and posts to it. With the lock held. */
+static void digest_api_wake(struct waiter *w)
+{
+	digest_api_unlist(w);
+	loop_post(exchange_loop(w->x), &w->wake);
+}
+
 static void digest_api_wake_all(struct digest_api *api)
 {
-	while (api->waiting) {
-		struct waiter *w = api->waiting;
+	while (api->waiting)
+		digest_api_wake(api->waiting);
+}
 
-		digest_api_unlist(w);
-		loop_post(exchange_loop(w->x), &w->wake);
+/* Wakes who need not wait any more: after a publication without an array, those
+ * who want one stay. With the lock held. */
+static void digest_api_wake_answered(struct digest_api *api)
+{
+	struct waiter *next;
+
+	for (struct waiter *w = api->waiting; w; w = next) {
+		next = w->next;
+		if (digest_api_answer_to(api, &w->request.ask).kind !=
+		    DIGEST_ANSWER_WAIT)
+			digest_api_wake(w);
 	}
 }
 
 /*
- * Makes a request wait, unless something new has come meanwhile. Returns
- * whether it waits.
+ * Makes a request wait, unless something new has come meanwhile, or if it is for
+ * an array that is yet to be made. Returns whether it waits.
  */
 static bool digest_api_wait_for_news(struct digest_api *api, struct exchange *x,
 				     const struct digest_request *r)
 {
 	struct loop *loop = exchange_loop(x);
-	struct waiter *w = r->ask.wait_s ? calloc(1, sizeof(*w)) : NULL;
+	struct waiter *w = calloc(1, sizeof(*w));
 	struct digest_answer answer;
 	bool waits;
 
@@ -470,9 +490,9 @@ static bool digest_api_wait_for_news(struct digest_api *api, struct exchange *x,
 			     .request = *r,
 			     .wake = {.run = digest_api_on_wake, .arg = w}};
 	pthread_mutex_lock(&api->lock);
-	answer = digest_answer_to(&r->ask, api->recent[0],
-				  api->draining || api->handed_over ?
-					  0 : api->max_wait_s);
+	answer = digest_api_answer_to(api, &r->ask);
+	if (api->recent[0] && !answer.list)
+		digest_api_note_array(api, loop_now_ms(loop));
 	waits = answer.kind == DIGEST_ANSWER_WAIT;
 	if (waits) {
 		w->next = api->waiting;
@@ -583,6 +603,7 @@ int digest_api_new(struct digest_api **out, int64_t max_wait_s,
 	pthread_mutex_init(&api->lock, NULL);
 	pthread_mutex_init(&api->sector_lock, NULL);
 	api->max_wait_s = max_wait_s;
+	api->array_wanted_ms = INT64_MIN;
 	api->paths = paths;
 	*out = api;
 	return 0;
@@ -641,7 +662,7 @@ void digest_api_publish(struct digest_api *api, struct publication *p)
 	memmove(api->recent + 1, api->recent,
 		(DIGEST_API_RECENT - 1) * sizeof(api->recent[0]));
 	api->recent[0] = p;
-	digest_api_wake_all(api);
+	digest_api_wake_answered(api);
 	pthread_mutex_unlock(&api->lock);
 	publication_unref(oldest);
 }
@@ -690,13 +711,6 @@ bool digest_api_array_wanted(struct digest_api *api, int64_t since_ms)
 	wanted = api->array_wanted_ms >= since_ms;
 	pthread_mutex_unlock(&api->lock);
 	return wanted;
-}
-
-void digest_api_want_array(struct digest_api *api, int64_t now_ms)
-{
-	pthread_mutex_lock(&api->lock);
-	api->array_wanted_ms = now_ms;
-	pthread_mutex_unlock(&api->lock);
 }
 
 void digest_api_on_wanted(struct digest_api *api, void (*wanted)(void *arg),

@@ -108,12 +108,11 @@ void digest_api_free(struct digest_api **api);
 void digest_api_publish(struct digest_api *api, struct publication *p);
 
 /*
- * Somebody has asked for an array since a time [loop_now_ms()], or is held to
- * have. And wanted(arg) is called, in any thread, when one is asked for that
- * the current publication has not; null: not any more.
+ * Somebody has asked for an array since a time [loop_now_ms()]. And wanted(arg)
+ * is called, in any thread, when one is asked for that the current publication
+ * has not; null: not any more.
  */
 bool digest_api_array_wanted(struct digest_api *api, int64_t since_ms);
-void digest_api_want_array(struct digest_api *api, int64_t now_ms);
 void digest_api_on_wanted(struct digest_api *api, void (*wanted)(void *arg),
 			  void *arg);
 

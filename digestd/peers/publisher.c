@@ -452,7 +452,6 @@ int publisher_new(struct loop *loop, struct digest_api *api,
 	p->wake->publisher = p;
 	p->wake->call = (struct loop_call){.run = publisher_take_change,
 					   .arg = p->wake};
-	digest_api_want_array(api, loop_now_ms(loop));
 	digest_api_on_wanted(api, publisher_post_change, p->wake);
 	digest_api_make_sectors(api, publisher_make_sector, p);
 	publisher_set_timer(p, publication_schedule_init(&p->schedule,

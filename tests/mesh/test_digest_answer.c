@@ -126,6 +126,38 @@ static void test_answers(void **state)
 	publication_drop(&p);
 }
 
+/* Of lists only: who wants an array waits for one, as long as anybody may. */
+static void test_array_that_is_not_there(void **state)
+{
+	static const struct {
+		const char *label;
+		int64_t wait_s, max_wait_s;
+		struct digest_answer answer;
+	} cases[] = {
+		{ "it does not wait for news", 0, 60,
+		  WAIT(DIGEST_ARRAY_WAIT_S) },
+		{ "it does", 30, 60, WAIT(DIGEST_ARRAY_WAIT_S) },
+		{ "waits are short", 0, 2, WAIT(2) },
+		{ "nobody waits any more", 30, 0,
+		  { .kind = DIGEST_ANSWER_NO_ARRAY } },
+	};
+	struct list_publication list = { .generation = CURRENT };
+	const struct publication p = {
+		.instance = INSTANCE, .generation = CURRENT, .list = &list};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(cases); i++) {
+		const struct digest_ask ask = {
+			.takes = {true, true}, .wait_s = cases[i].wait_s};
+		struct digest_answer a =
+			digest_answer_to(&ask, &p, cases[i].max_wait_s);
+
+		if (a.kind != cases[i].answer.kind ||
+		    a.wait_s != cases[i].answer.wait_s || a.list)
+			fail_msg("%s: %d", cases[i].label, a.kind);
+	}
+}
+
 static void test_before_the_first(void **state)
 {
 	(void)state;
@@ -142,6 +174,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_answers),
+		cmocka_unit_test(test_array_that_is_not_there),
 		cmocka_unit_test(test_before_the_first),
 	};
 

@@ -3,6 +3,7 @@
  * holds and takes; requests that wait, and each way in which a wait ends; each
  * allocation failing.
  */
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -355,6 +356,78 @@ static void test_draining_ends_waits(void **state)
 	done(&x);
 }
 
+/* A generation of a list, with the array or without. */
+static void publish_list(uint64_t generation, bool with_array)
+{
+	struct list_publication *list = calloc(1, sizeof(*list));
+	struct catalog_snapshot snapshot = { .generation = generation };
+	struct publication *p;
+
+	assert_non_null(list);
+	list->generation = list->full_generation = generation;
+	list->full = blob_take(calloc(1, 4), 4);
+	if (with_array)
+		assert_int_equal(scd_bloom_copy(&array, &snapshot.bloom), 0);
+	assert_int_equal(generations_publish(generations, &snapshot, &p), 0);
+	p->list = list;
+	digest_api_publish(api, p);
+}
+
+static void count_call(void *arg)
+{
+	++*(unsigned *)arg;
+}
+
+/* Of lists only: who asks for an array makes it be made, and gets it, though
+ * lists are published before; who asks for lists does not. */
+static void test_array_is_made(void **state)
+{
+	unsigned wishes = 0;
+	struct exchange x;
+
+	(void)state;
+	digest_api_on_wanted(api, count_call, &wishes);
+	publish_list(1, false);
+	exchange_fake_make(&x, loop, "GET", "/scd/v1/digest");
+	assert_int_equal(fields_add(&x.fields, "Accept",
+				    "application/scd-list"), 0);
+	digest_api_handler.on_request(api, &x);
+	assert_int_equal(x.status, 200);
+	done(&x);
+	assert_int_equal(wishes, 0);
+	assert_false(digest_api_array_wanted(api, INT64_MIN + 1));
+
+	ask(&x, "/scd/v1/digest", NULL, NULL, NULL);
+	assert_int_equal(x.answers, 0);
+	assert_int_equal(wishes, 1);
+	assert_true(digest_api_array_wanted(api, loop_now_ms(loop)));
+	publish_list(2, false);
+	loop_turn(loop, 0);
+	assert_int_equal(x.answers, 0);
+	publish_list(3, true);
+	loop_turn(loop, 0);
+	assert_int_equal(x.status, 200);
+	assert_string_equal(fields_get(&x.reply, "ETag"), TAG(3));
+	done(&x);
+	assert_int_equal(wishes, 1);
+	digest_api_on_wanted(api, NULL, NULL);
+}
+
+/* It takes longer than anybody may wait: it is to come again. */
+static void test_array_takes_long(void **state)
+{
+	struct exchange x;
+
+	(void)state;
+	publish_list(1, false);
+	ask(&x, "/scd/v1/digest", NULL, NULL, NULL);
+	while (!x.answers)
+		assert_int_equal(loop_turn(loop, -1), 0);
+	assert_int_equal(x.status, 503);
+	assert_string_equal(fields_get(&x.reply, "Retry-After"), "1");
+	done(&x);
+}
+
 /* Without memory: the connection ends, or nobody waits; nothing leaks. */
 static void check_every_allocation(const char *target, const char *tags,
 				   const char *forms, const char *prefer)
@@ -412,6 +485,8 @@ int main(void)
 		TEST(test_time_ends_waits),
 		TEST(test_suspects),
 		TEST(test_draining_ends_waits),
+		TEST(test_array_is_made),
+		TEST(test_array_takes_long),
 		TEST(test_every_allocation),
 #undef TEST
 	};
