@@ -179,9 +179,10 @@
 	M(gauge, "digest_generation", "generation", s->publisher.generation, \
 	  "generation that is published") \
 	M(gauge, NULL, "bits", s->catalog.nbits, \
-	  "size of the catalog's filter") \
+	  "size of the catalog's filter; 0: no peer asks for arrays") \
 	M(gauge, "digest_filter_bytes", NULL, (double)s->catalog.nbits / 8, \
-	  "size of the catalog's filter, a bit for each counter") \
+	  "size of the catalog's filter, a bit for each counter; 0 while no " \
+	  "peer asks for arrays") \
 	M(counter, "digest_grown", "grown", s->catalog.grown, \
 	  "times that the filter has become larger") \
 	M(counter, "digest_shrunk", "shrunk", s->catalog.shrunk, \
@@ -199,7 +200,7 @@
 			     (double)s->catalog.nbits : 0.0, \
 	  "share of bits set in the catalog") \
 	M(gauge, "digest_false_positive_ratio", "false_positive_rate", \
-	  s->catalog.fp, \
+	  s->publisher.fp, \
 	  "false positives that peers must expect of the digest") \
 	M(gauge, "digest_array_bytes", "array_bytes", \
 	  s->publisher.array_bytes, "size of the digest before coding") \

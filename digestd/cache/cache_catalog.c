@@ -212,7 +212,9 @@ int cache_make_catalog(struct cache *cache,
 	while (nbits < settings->max_bits &&
 	       nbits / settings->bits_per_key < disk.keys)
 		nbits *= 2;
-	err = catalog_new(&cache->catalog, nbits, settings->nhash);
+	/* with lists, there is a filter when somebody asks for an array */
+	err = catalog_new(&cache->catalog, settings->lists ? 0 : nbits,
+			  settings->nhash);
 	if (err)
 		return err == SCD_ENOMEM ? -ENOMEM : -EINVAL;
 	if (settings->lists)
@@ -303,10 +305,9 @@ bool cache_rebuild_part(struct cache *cache)
 		cache_catalog_rebuild_tier(&cache->shards[i].main);
 	cache_catalog_rebuild_tier(&cache->ram);
 	cache_catalog_rebuild_tier(&cache->ondisk);
-	old = catalog_rebuild_next(cache->catalog);
+	last = catalog_rebuild_next(cache->catalog, &old);
 	cache_unlock(cache);
 	cache_leave(cache);
-	last = old;
 	scd_counting_free(&old);
 	return last;
 }

@@ -16,8 +16,9 @@ struct catalog_notes {
 };
 
 struct catalog {
-	struct scd_counting *filter;
-	struct scd_counting *next; /* null: no rebuild */
+	unsigned nhash;
+	struct scd_counting *filter; /* null: none; then changes are noted */
+	struct scd_counting *next;   /* null: no rebuild */
 	struct keypart part;       /* of the rebuild: those below are in next */
 	struct scd_bloom copy;     /* a snapshot under way; else all zero */
 	size_t copied;             /* bytes of it that are as the filter's */
@@ -39,12 +40,15 @@ int catalog_new(struct catalog **out, uint64_t nbits, unsigned nhash)
 	struct catalog *c = calloc(1, sizeof(*c));
 	int error = SCD_ENOMEM;
 
-	if (c)
+	if (c && nbits)
 		error = scd_counting_new(&c->filter, nbits, nhash);
+	else if (c)
+		error = nhash && nhash <= SCD_MAX_HASH ? SCD_OK : SCD_EINVAL;
 	if (error) {
 		free(c);
 		return error;
 	}
+	c->nhash = nhash;
 	*out = c;
 	return SCD_OK;
 }
@@ -73,11 +77,12 @@ static bool catalog_is_in_next(const struct catalog *c,
  * are to be the filter's again. */
 static void catalog_follow_in_copy(struct catalog *c, const struct scd_key *key)
 {
-	const struct scd_bloom *b = scd_counting_bloom(c->filter);
+	const struct scd_bloom *b;
 	uint64_t at[SCD_MAX_HASH];
 
 	if (!c->copied)
 		return; /* only saves time */
+	b = scd_counting_bloom(c->filter);
 	scd_bloom_positions(b, key, at);
 	for (unsigned i = 0; i < b->nhash; i++) {
 		if (at[i] / 8 < c->copied)
@@ -89,6 +94,15 @@ void catalog_note_changes(struct catalog *c)
 {
 	assert(!c->nkeys);
 	c->notes = true;
+}
+
+struct scd_counting *catalog_drop_filter(struct catalog *c)
+{
+	struct scd_counting *filter = c->filter;
+
+	assert(c->notes && !c->next && !c->copy.bits);
+	c->filter = NULL;
+	return filter;
 }
 
 /* Notes a key. What cannot be noted once leaves all later lists wrong. */
@@ -153,7 +167,9 @@ void catalog_notify(struct catalog *c, uint64_t changes,
 
 void catalog_add(struct catalog *c, const struct scd_key *key)
 {
-	scd_counting_add(c->filter, key);
+	assert(c->filter || c->notes);
+	if (c->filter)
+		scd_counting_add(c->filter, key);
 	if (catalog_is_in_next(c, key))
 		scd_counting_add(c->next, key);
 	catalog_follow_in_copy(c, key);
@@ -165,7 +181,8 @@ void catalog_add(struct catalog *c, const struct scd_key *key)
 void catalog_remove(struct catalog *c, const struct scd_key *key)
 {
 	assert(c->nkeys);
-	scd_counting_remove(c->filter, key);
+	if (c->filter)
+		scd_counting_remove(c->filter, key);
 	if (catalog_is_in_next(c, key))
 		scd_counting_remove(c->next, key);
 	catalog_follow_in_copy(c, key);
@@ -174,9 +191,10 @@ void catalog_remove(struct catalog *c, const struct scd_key *key)
 	catalog_count_change(c);
 }
 
+/* Null: none. */
 static uint64_t catalog_bits_of(const struct scd_counting *filter)
 {
-	return scd_counting_bloom(filter)->nbits;
+	return filter ? scd_counting_bloom(filter)->nbits : 0;
 }
 
 /* The rate of false positives to expect of the filter as it is. It decides, so
@@ -195,7 +213,7 @@ static double catalog_fp_of(const struct scd_counting *filter)
 /* Whether it is better to wait for a larger filter than to publish this. */
 static bool catalog_is_too_full(const struct catalog *c)
 {
-	return c->next &&
+	return c->next && c->filter &&
 	       catalog_bits_of(c->next) > catalog_bits_of(c->filter) &&
 	       catalog_fp_of(c->filter) > CATALOG_MAX_FP;
 }
@@ -242,7 +260,7 @@ bool catalog_due(const struct catalog *c, const struct publish_policy *policy,
 
 void catalog_snapshot_begin(struct catalog *c, struct scd_bloom *copy)
 {
-	assert(!c->copy.bits);
+	assert(c->filter && !c->copy.bits);
 	assert(scd_bloom_same_shape(copy, scd_counting_bloom(c->filter)));
 	c->copy = *copy;
 	c->copied = 0;
@@ -257,6 +275,7 @@ static void catalog_end_snapshot(struct catalog *c, int64_t now_ms,
 		.bloom = c->copy,
 		.generation = ++c->generation,
 		.nkeys = c->nkeys,
+		.fp = c->filter ? catalog_fp_of(c->filter) : 0,
 	};
 	catalog_take_notes(c, out);
 	c->copy = (struct scd_bloom){ 0 };
@@ -314,8 +333,7 @@ void catalog_rebuild(struct catalog *c, struct scd_counting *next,
 		     uint64_t nparts)
 {
 	assert(!c->next && nparts && !(nparts & (nparts - 1)));
-	assert(scd_counting_bloom(next)->nhash ==
-	       scd_counting_bloom(c->filter)->nhash);
+	assert(scd_counting_bloom(next)->nhash == c->nhash);
 	assert(!scd_counting_ones(next));
 	c->part = (struct keypart){ 0, nparts };
 	c->next = next;
@@ -332,39 +350,39 @@ void catalog_rebuild_key(struct catalog *c, const struct scd_key *key)
 	scd_counting_add(c->next, key);
 }
 
-struct scd_counting *catalog_rebuild_next(struct catalog *c)
+bool catalog_rebuild_next(struct catalog *c, struct scd_counting **old)
 {
-	struct scd_counting *old = c->filter;
-
 	assert(c->next);
+	*old = NULL;
 	if (++c->part.number < c->part.count)
-		return NULL;
+		return false;
 	assert(!c->copy.bits);
-	if (catalog_bits_of(c->next) > catalog_bits_of(old))
+	if (c->filter && catalog_bits_of(c->next) > catalog_bits_of(c->filter))
 		c->grown++;
-	else
+	else if (c->filter)
 		c->shrunk++;
+	*old = c->filter;
 	c->filter = c->next;
 	c->next = NULL;
 	c->resized = true;
-	return old;
+	return true;
 }
 
 void catalog_stats(const struct catalog *c, struct catalog_stats *out)
 {
-	const struct scd_bloom *b = scd_counting_bloom(c->filter);
-
 	*out = (struct catalog_stats){
-		.nbits = b->nbits,
-		.nhash = b->nhash,
+		.nbits = catalog_bits_of(c->filter),
+		.nhash = c->nhash,
 		.nkeys = c->nkeys,
-		.nones = scd_counting_ones(c->filter),
-		.saturated = scd_counting_saturated(c->filter),
 		.changed = c->changed,
 		.generation = c->generation,
-		.fp = catalog_fp_of(c->filter),
-		.next_nbits = c->next ? catalog_bits_of(c->next) : 0,
+		.next_nbits = catalog_bits_of(c->next),
 		.grown = c->grown,
 		.shrunk = c->shrunk,
 	};
+	if (!c->filter)
+		return;
+	out->nones = scd_counting_ones(c->filter);
+	out->saturated = scd_counting_saturated(c->filter);
+	out->fp = catalog_fp_of(c->filter);
 }

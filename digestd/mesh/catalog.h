@@ -1,8 +1,9 @@
 /*
  * The catalog: what a node knows of its own cache, as a counting Bloom filter
- * in step with the store, and when to tell the peers.
+ * in step with the store or as a list of what changes, and when to tell the
+ * peers.
  *
- * It can move to a filter of another size while keys come and go (a rebuild).
+ * The filter can move to a filter of another size while keys come and go (a rebuild).
  * That takes a walk over all keys, which is done part by part: the new filter
  * has the keys of the parts that were visited, and what comes and goes in those
  * since then; the old one has all of them and stands until the new one does.
@@ -17,7 +18,10 @@
  *
  * For a list of fingerprints (codec/list.h) nothing has to be copied: a catalog
  * that notes its changes hands over with each snapshot what has come and gone
- * since the last, which takes no time whatever the catalog has.
+ * since the last, which takes no time whatever the catalog has. While nobody
+ * asks for an array such a catalog needs no filter: that saves some 30 bytes of
+ * memory for each key, and for each change as many cache misses as there are
+ * hash functions. A rebuild gives it one again.
  *
  * Source: Fan et al., "Summary Cache", 2000, V-B: a new summary is published
  * when a stated share of the objects is new.
@@ -79,6 +83,7 @@ struct catalog_snapshot {
 				 * changes were asked for */
 	uint64_t generation;    /* 1 and up */
 	uint64_t nkeys;
+	double fp; /* false positives to expect of the filter; 0: none */
 	/* Of a catalog that notes its changes: those since the last snapshot,
 	 * in no order, as fingerprints of CATALOG_NOTED_WIDTH bits. The
 	 * taker's, to be freed. */
@@ -89,21 +94,22 @@ struct catalog_snapshot {
 enum { CATALOG_NOTED_WIDTH = SCD_LIST_MAX_WIDTH };
 
 struct catalog_stats {
-	uint64_t nbits;
+	uint64_t nbits; /* of the filter; 0: there is none */
 	unsigned nhash;
 	uint64_t nkeys;
 	uint64_t nones;
 	uint64_t saturated;  /* counters that are stuck */
 	uint64_t changed;    /* keys added or removed since the last snapshot */
 	uint64_t generation; /* of the last snapshot; 0: none yet */
-	double fp;           /* false positives to expect now */
+	double fp;           /* false positives to expect of the filter now */
 	uint64_t next_nbits; /* the size that it moves to; 0: it stays */
-	uint64_t grown, shrunk; /* rebuilds that have ended */
+	uint64_t grown, shrunk; /* rebuilds that have ended; not the first */
 };
 
 /*
- * Makes an empty catalog with a filter of this shape. Returns 0, or an SCD_
- * error as scd_counting_new().
+ * Makes an empty catalog with a filter of this shape; 0 bits: with none, so that
+ * it has to note its changes until a rebuild. Returns 0, or an SCD_ error as
+ * scd_counting_new().
  */
 int catalog_new(struct catalog **out, uint64_t nbits, unsigned nhash);
 
@@ -112,6 +118,13 @@ void catalog_free(struct catalog **c);
 /* From now on, notes what comes and goes, for the snapshots; before the first
  * key. Takes 8 bytes a change. */
 void catalog_note_changes(struct catalog *c);
+
+/*
+ * Gives up the filter of a catalog that notes changes, while neither a snapshot
+ * nor a rebuild is under way. Returns it, to be freed by the caller; null: there
+ * is none.
+ */
+struct scd_counting *catalog_drop_filter(struct catalog *c);
 
 /* A key's first variant came in; its last one went. */
 void catalog_add(struct catalog *c, const struct scd_key *key);
@@ -140,8 +153,8 @@ void catalog_notify(struct catalog *c, uint64_t changes,
 		    void (*changed)(void *arg), void *arg);
 
 /*
- * Begins the snapshot that will be the next generation, none being under way.
- * The array of `copy`, an empty filter of the catalog's shape, becomes the
+ * Begins the snapshot that will be the next generation, none being under way,
+ * of a catalog with a filter. The array of `copy`, an empty filter of the catalog's shape, becomes the
  * catalog's, and *copy all zero: nothing is allocated here, and what is given
  * should have been touched, for the same reason as in catalog_rebuild().
  */
@@ -165,8 +178,8 @@ void catalog_snapshot_changes(struct catalog *c, int64_t now_ms,
 void catalog_snapshot_free(struct catalog_snapshot *snapshot);
 
 /*
- * All of that in one go, for who has no lock to think of. Returns 0, or
- * SCD_ENOMEM and then nothing has changed.
+ * All of that in one go, for who has no lock to think of, and a filter. Returns
+ * 0, or SCD_ENOMEM and then nothing has changed.
  */
 int catalog_snapshot(struct catalog *c, int64_t now_ms,
 		     struct catalog_snapshot *out);
@@ -189,11 +202,12 @@ void catalog_rebuild_key(struct catalog *c, const struct scd_key *key);
 
 /*
  * All keys of that part, as they are now, have been handed over: the next one's
- * turn. Returns null; or, after the last, the old filter, whose place the new
- * one has taken, to be freed by the caller. No snapshot may be under way at the
- * last: it would be half of the one, half of the other.
+ * turn. Returns whether it was the last: then the new filter has taken the old
+ * one's place, and *old is that, or null if there was none, to be freed by the
+ * caller. No snapshot of the filter may be under way at the last: it would be
+ * half of the one, half of the other.
  */
-struct scd_counting *catalog_rebuild_next(struct catalog *c);
+bool catalog_rebuild_next(struct catalog *c, struct scd_counting **old);
 
 /* How things stand. Costs nothing: every sum is kept. */
 void catalog_stats(const struct catalog *c, struct catalog_stats *out);

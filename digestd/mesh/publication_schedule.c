@@ -37,6 +37,8 @@ bool publication_schedule_expects(enum publication_state state,
 	switch (task) {
 	case PUBLICATION_WAIT:
 		return event == PUBLICATION_DUE || event == PUBLICATION_CHANGED;
+	case PUBLICATION_DROP_FILTER:
+		return state == PUBLICATION_IDLE && done;
 	case PUBLICATION_BEGIN_REBUILD:
 		return state == PUBLICATION_IDLE &&
 		       (done || event == PUBLICATION_FAILED);
@@ -91,7 +93,7 @@ static uint64_t publication_wake_at(const struct publication_policy *policy,
 	uint64_t left = publication_changes_left(&policy->publish, now);
 	uint64_t sized = now->nkeys / RESIZE_SHARE + 1;
 
-	if (policy->resizable && sized < left)
+	if (policy->resizable && now->nbits && sized < left)
 		left = sized;
 	return now->changed + left;
 }
@@ -115,7 +117,7 @@ publication_wait_idle(const struct publication_schedule *s,
 	struct publication_task task = publication_do(PUBLICATION_WAIT);
 	int64_t resize_ms = INT64_MAX;
 
-	if (policy->resizable && now_ms < s->retry_rebuild_ms)
+	if (policy->resizable && event->arrays && now_ms < s->retry_rebuild_ms)
 		resize_ms = s->retry_rebuild_ms;
 	else if (policy->resizable)
 		resize_ms = resize_due_ms(&s->resize, &policy->resize,
@@ -160,7 +162,9 @@ publication_look(struct publication_schedule *s,
 {
 	uint64_t wanted = event->catalog.nbits;
 
-	if (policy->resizable)
+	if (policy->resizable && !event->arrays && event->catalog.nbits)
+		return publication_do(PUBLICATION_DROP_FILTER);
+	if (policy->resizable && event->arrays)
 		wanted = resize_wanted(&s->resize, &policy->resize,
 				       &event->catalog, now_ms);
 	if (wanted == event->catalog.nbits || now_ms < s->retry_rebuild_ms)
@@ -214,6 +218,8 @@ publication_take_result(struct publication_schedule *s,
 		s->state == PUBLICATION_IDLE || s->state == PUBLICATION_COPYING;
 
 	switch (s->task.kind) {
+	case PUBLICATION_DROP_FILTER:
+		return publication_copy_or_wait(s, policy, event, now_ms);
 	case PUBLICATION_BEGIN_REBUILD:
 		if (done)
 			s->state = PUBLICATION_REBUILDING;

@@ -6,7 +6,8 @@
  * task is the next event, until the task is to wait.
  *
  *   state                  due            then
- *   IDLE                   begin rebuild  REBUILDING, or wait after a failure
+ *   IDLE                   drop filter    IDLE
+ *                          begin rebuild  REBUILDING, or wait after a failure
  *                          begin copy     COPYING, or wait after a failure; it
  *                                         is due again when a copy was made
  *                                         and could not be published
@@ -14,6 +15,9 @@
  *                                         after each part
  *   COPYING                copy slice     after the last publish, IDLE
  *   COPYING_IN_REBUILD     copy slice     after the last publish, REBUILDING
+ *
+ * Where arrays are published only while somebody asks for them, the catalog has
+ * a filter only then, which it gets by a rebuild.
  *
  * Parts and slices come at most once in PUBLICATION_PART_MS, so that others get
  * the catalog's lock in between. While nothing is due the machine says from how
@@ -47,6 +51,7 @@ enum { PUBLICATION_STATES = PUBLICATION_COPYING_IN_REBUILD + 1 };
 
 enum publication_task_kind {
 	PUBLICATION_WAIT,          /* until due_ms, or for changes */
+	PUBLICATION_DROP_FILTER,   /* nobody asks for arrays any more */
 	PUBLICATION_BEGIN_REBUILD, /* to nbits */
 	PUBLICATION_REBUILD_PART,
 	PUBLICATION_BEGIN_COPY, /* of the catalog, as it is now */
@@ -74,6 +79,7 @@ struct publication_policy {
 
 struct publication_event {
 	enum publication_event_kind kind;
+	bool arrays; /* are published, or else only lists; but for CHANGED */
 	struct catalog_stats catalog; /* now, but for CHANGED */
 	int64_t catalog_due_ms;       /* catalog_due_ms(), the same */
 };

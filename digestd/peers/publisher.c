@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -128,6 +129,15 @@ publisher_begin_rebuild(struct publisher *p, uint64_t nbits,
 	return PUBLICATION_DONE;
 }
 
+static enum publication_event_kind publisher_drop_filter(struct publisher *p)
+{
+	struct scd_counting *filter = catalog_drop_filter(publisher_lock(p));
+
+	publisher_unlock(p);
+	scd_counting_free(&filter);
+	return PUBLICATION_DONE;
+}
+
 static enum publication_event_kind
 publisher_rebuild_part(struct publisher *p)
 {
@@ -137,11 +147,17 @@ publisher_rebuild_part(struct publisher *p)
 		return PUBLICATION_MORE;
 	catalog_stats(publisher_lock(p), &now);
 	publisher_unlock(p);
+	p->warned = false;
+	if (!p->old_nbits) {
+		log_write(LOG_INFO, "publisher", "a peer asks for an array: "
+			  "there is one of %" PRIu64 " bits, for %" PRIu64
+			  " objects", now.nbits, now.nkeys);
+		return PUBLICATION_DONE;
+	}
 	log_write(LOG_INFO, "publisher", "the digest has %s from %" PRIu64
 		  " to %" PRIu64 " bits for %" PRIu64 " objects",
 		  now.nbits > p->old_nbits ? "grown" : "shrunk", p->old_nbits,
 		  now.nbits, now.nkeys);
-	p->warned = false;
 	return PUBLICATION_DONE;
 }
 
@@ -170,7 +186,7 @@ publisher_begin_copy(struct publisher *p, const struct catalog_stats *now)
 {
 	struct scd_bloom copy;
 
-	p->changes_only = !publisher_wants_array(p);
+	p->changes_only = !publisher_wants_array(p) || !now->nbits;
 	if (p->changes_only)
 		return PUBLICATION_DONE;
 	if (publisher_make_copy(now, &copy)) {
@@ -215,7 +231,8 @@ publisher_last_delta_bytes(const struct publication *publication)
 
 static void publisher_note(struct publisher *p,
 			   const struct publication *publication,
-			   uint64_t array_bytes, double encode_ms)
+			   uint64_t array_bytes, double array_fp,
+			   double encode_ms)
 {
 	const struct list_publication *list = publication->list;
 
@@ -226,6 +243,8 @@ static void publisher_note(struct publisher *p,
 		.delta_bytes = publisher_last_delta_bytes(publication),
 		.array_bytes = array_bytes,
 		.list_bytes = p->lists ? list_history_memory(p->lists) : 0,
+		.fp = list ? ldexp((double)list->nkeys, -(int)list->width)
+			   : array_fp,
 		.published_ms = loop_now_ms(p->loop),
 		.encode_ms = encode_ms,
 	};
@@ -294,16 +313,17 @@ static int publisher_make(struct publisher *p, struct publication **out)
 static enum publication_event_kind publisher_publish(struct publisher *p)
 {
 	uint64_t array_bytes = scd_bloom_bytes(&p->snapshot.bloom);
+	double array_fp = p->snapshot.fp;
 	double start_ms = publisher_clock_ms();
 	struct publication *publication;
 	int error = publisher_make(p, &publication);
 
-	p->no_array = !error && !publication->full;
+	p->no_array = error ? p->changes_only : !publication->full;
 	if (error) {
 		log_write(LOG_ERROR, "publisher", "%s", scd_strerror(error));
 		return PUBLICATION_FAILED;
 	}
-	publisher_note(p, publication, array_bytes,
+	publisher_note(p, publication, array_bytes, array_fp,
 		       publisher_clock_ms() - start_ms);
 	digest_api_publish(p->api, publication);
 	return PUBLICATION_DONE;
@@ -315,6 +335,8 @@ publisher_do(struct publisher *p, const struct publication_task *task,
 	     const struct catalog_stats *now)
 {
 	switch (task->kind) {
+	case PUBLICATION_DROP_FILTER:
+		return publisher_drop_filter(p);
 	case PUBLICATION_BEGIN_REBUILD:
 		return publisher_begin_rebuild(p, task->nbits, now);
 	case PUBLICATION_REBUILD_PART:
@@ -373,14 +395,17 @@ publisher_step(struct publisher *p, const struct publication_event *event)
 static struct publication_event
 publisher_event(const struct publisher *p, enum publication_event_kind kind)
 {
-	struct publication_event event = {.kind = kind};
+	struct publication_event event = {
+		.kind = kind,
+		.arrays = publisher_wants_array(p),
+	};
 	const struct catalog *catalog = publisher_lock(p);
 
 	catalog_stats(catalog, &event.catalog);
 	event.catalog_due_ms =
 		catalog_due_ms(catalog, &p->settings.policy.publish);
 	publisher_unlock(p);
-	if (p->no_array && publisher_wants_array(p))
+	if (p->no_array && event.arrays && event.catalog.nbits)
 		event.catalog_due_ms = INT64_MIN;
 	return event;
 }

@@ -5,8 +5,9 @@
  * copied, or for one part of its keys, a thousand or two; at most once a
  * millisecond, so that the workers have the lock in between.
  *
- * With lists (list_history.h) a publication is made of what has changed, and an
- * array is copied and published too only while somebody asks for one.
+ * With lists (list_history.h) a publication is made of what has changed. There
+ * is a filter, and an array is copied and published too, only while somebody
+ * asks for one: who is the first to ask is told to ask again.
  */
 #ifndef DIGESTD_PEERS_PUBLISHER_H
 #define DIGESTD_PEERS_PUBLISHER_H
@@ -50,8 +51,8 @@ struct publisher_settings {
 	bool lists; /* the catalog notes its changes, and has no keys yet but
 		     * those that it has noted; they are published as a list */
 	struct list_shape list;
-	int64_t array_ms; /* how long arrays are published, too, after the start
-			   * and after somebody has asked for one */
+	int64_t array_ms; /* how long arrays are published, too, after somebody
+			   * has asked for one */
 };
 
 /* What the last publication was. */
@@ -63,6 +64,7 @@ struct publisher_stats {
 	uint64_t delta_bytes;   /* of its delta from the one before; 0: none */
 	uint64_t array_bytes;   /* before coding; 0: none was published */
 	uint64_t list_bytes;    /* of memory that the list takes */
+	double fp;              /* false positives that peers must expect */
 	int64_t published_ms;   /* on the loop's clock */
 	double encode_ms;       /* time spent in the coder */
 };

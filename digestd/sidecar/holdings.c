@@ -36,7 +36,8 @@ static int holdings_fill(struct holdings *h)
 	int error = key_table_new(&h->table, bytes, set->max_keys);
 
 	if (!error)
-		error = catalog_new(&h->catalog, set->nbits, set->nhash);
+		error = catalog_new(&h->catalog, set->lists ? 0 : set->nbits,
+				    set->nhash);
 	if (error)
 		return error == SCD_ENOMEM ? -ENOMEM : -EINVAL;
 	if (set->lists)
@@ -242,9 +243,8 @@ static bool holdings_source_rebuild_part(void *arg)
 	holdings_lock(h);
 	key_table_walk(h->table, catalog_rebuild_part(h->catalog),
 		       holdings_rebuild_key, h->catalog);
-	old = catalog_rebuild_next(h->catalog);
+	last = catalog_rebuild_next(h->catalog, &old);
 	holdings_unlock(h);
-	last = old;
 	scd_counting_free(&old);
 	return last;
 }

@@ -221,7 +221,7 @@ static void compare(struct catalog *c, const struct twin *t,
 	assert_int_equal(stats.changed, 0);
 	assert_int_equal(stats.generation, generation);
 	assert_float_equal(stats.fp, scd_bloom_fp(&twin), 1e-12);
-	scd_bloom_free(&snapshot.bloom);
+	catalog_snapshot_free(&snapshot);
 	scd_bloom_free(&twin);
 }
 
@@ -263,8 +263,7 @@ static bool hand_over(struct catalog *c, const struct twin *t)
 		if (t->in[i] && keypart_of(&key, part->count) == part->number)
 			catalog_rebuild_key(c, &key);
 	}
-	old = catalog_rebuild_next(c);
-	last = old;
+	last = catalog_rebuild_next(c, &old);
 	scd_counting_free(&old);
 	return last;
 }
@@ -342,6 +341,75 @@ static void test_rebuild_model(void **state)
 	catalog_stats(c, &stats);
 	assert_int_equal(stats.nkeys, 0);
 	assert_int_equal(stats.nones, 0);
+	catalog_free(&c);
+}
+
+/*
+ * A catalog that notes its changes does without a filter, gets one while its
+ * keys come and go, and gives it up again.
+ */
+static void test_filter_comes_and_goes(void **state)
+{
+	enum { ROUNDS = 3, NPARTS = 8 };
+	struct twin t = { .nbits = NBITS, .random = 3 };
+	struct scd_counting *filter;
+	struct catalog_stats stats;
+	uint64_t generation = 0;
+	struct catalog *c;
+
+	(void)state;
+	assert_int_equal(catalog_new(&c, 0, NHASH), SCD_OK);
+	catalog_note_changes(c);
+	assert_null(catalog_drop_filter(c));
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		for (unsigned i = 0; i < 300; i++)
+			change(c, &t);
+		catalog_stats(c, &stats);
+		assert_int_equal(stats.nbits, 0);
+		assert_int_equal(stats.nones, 0);
+		assert_int_equal(stats.nhash, NHASH);
+		assert_true(stats.nkeys > 0);
+		rebuild(c, NBITS, NPARTS);
+		for (unsigned part = 0; part < NPARTS; part++) {
+			change(c, &t);
+			assert_int_equal(hand_over(c, &t), part == NPARTS - 1);
+		}
+		compare(c, &t, ++generation);
+		change(c, &t);
+		compare(c, &t, ++generation);
+		filter = catalog_drop_filter(c);
+		assert_non_null(filter);
+		scd_counting_free(&filter);
+	}
+	catalog_stats(c, &stats);
+	assert_int_equal(stats.grown + stats.shrunk, 0);
+	catalog_free(&c);
+}
+
+/* Without a filter, the changes are published. */
+static void test_changes_without_filter(void **state)
+{
+	static const struct publish_policy policy = { .01, 100, 10000, 0 };
+	struct catalog_snapshot snapshot;
+	struct scd_key key = key_of(1);
+	struct catalog *c;
+
+	(void)state;
+	assert_int_equal(catalog_new(&c, 0, NHASH), SCD_OK);
+	catalog_note_changes(c);
+	catalog_add(c, &key);
+	assert_true(catalog_due(c, &policy, 0));
+	catalog_snapshot_changes(c, 0, &snapshot);
+	assert_null(snapshot.bloom.bits);
+	assert_int_equal(snapshot.nkeys, 1);
+	assert_int_equal(snapshot.changes.nadded, 1);
+	assert_int_equal(snapshot.changes.added[0],
+			 scd_fingerprint(&key, CATALOG_NOTED_WIDTH));
+	catalog_snapshot_free(&snapshot);
+	catalog_remove(c, &key);
+	assert_int_equal(catalog_due_ms(c, &policy), 100);
+	rebuild(c, 2 * NBITS, 2); /* does not keep a list from going out */
+	assert_int_equal(catalog_due_ms(c, &policy), 100);
 	catalog_free(&c);
 }
 
@@ -446,7 +514,8 @@ static void test_no_memory(void **state)
 	alloc_fail_at(0);
 	catalog_free(&c);
 	catalog_free(&c);
-	assert_int_equal(catalog_new(&c, 0, NHASH), SCD_EINVAL);
+	assert_int_equal(catalog_new(&c, NBITS, 0), SCD_EINVAL);
+	assert_int_equal(catalog_new(&c, 0, 0), SCD_EINVAL);
 }
 
 int main(void)
@@ -458,6 +527,8 @@ int main(void)
 		cmocka_unit_test(test_first_is_due_at_once),
 		cmocka_unit_test(test_model),
 		cmocka_unit_test(test_rebuild_model),
+		cmocka_unit_test(test_filter_comes_and_goes),
+		cmocka_unit_test(test_changes_without_filter),
 		cmocka_unit_test(test_rebuild_is_due),
 		cmocka_unit_test(test_too_full_to_be_published),
 		cmocka_unit_test(test_overload_shows),

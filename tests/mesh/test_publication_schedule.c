@@ -17,20 +17,32 @@ static const struct publication_policy policy = {
 	.resizable = true,
 };
 
-/* What the catalog is like when an event comes. */
-enum catalog_kind { QUIET, DUE, CROWDED, CROWDED_AND_DUE };
+/* What the catalog is like when an event comes. The last four are of lists:
+ * nobody asks for arrays any more, or ever has, or does again. */
+enum catalog_kind {
+	QUIET,
+	DUE,
+	CROWDED,
+	CROWDED_AND_DUE,
+	UNASKED,
+	BARE,
+	BARE_AND_DUE,
+	BARE_AND_ASKED,
+};
 
 static struct publication_event event_of(enum publication_event_kind kind,
 					 enum catalog_kind catalog)
 {
-	bool due = catalog == DUE || catalog == CROWDED_AND_DUE;
-	bool crowded = catalog == CROWDED || catalog == CROWDED_AND_DUE;
+	bool due = catalog == DUE || catalog == CROWDED_AND_DUE ||
+		   catalog == BARE_AND_DUE;
+	bool few = catalog == QUIET || catalog == DUE;
 
 	return (struct publication_event){
 		.kind = kind,
-		.catalog = {.nbits = NBITS,
+		.arrays = catalog < UNASKED || catalog == BARE_AND_ASKED,
+		.catalog = {.nbits = catalog <= UNASKED ? NBITS : 0,
 			    .nhash = NHASH,
-			    .nkeys = crowded ? 4 * NBITS / 8 : NBITS / 8},
+			    .nkeys = few ? NBITS / 8 : 4 * NBITS / 8},
 		.catalog_due_ms = due ? NOW_MS : INT64_MAX,
 	};
 }
@@ -53,6 +65,10 @@ ROW(IDLE, WAIT, DUE, QUIET,                  WAIT, IDLE, -1)
 ROW(IDLE, WAIT, DUE, DUE,                    BEGIN_COPY, IDLE, 0)
 ROW(IDLE, WAIT, DUE, CROWDED,                BEGIN_REBUILD, IDLE, 0)
 ROW(IDLE, WAIT, DUE, CROWDED_AND_DUE,        BEGIN_REBUILD, IDLE, 0)
+ROW(IDLE, WAIT, DUE, UNASKED,                DROP_FILTER, IDLE, 0)
+ROW(IDLE, WAIT, DUE, BARE,                   WAIT, IDLE, -1)
+ROW(IDLE, WAIT, DUE, BARE_AND_DUE,           BEGIN_COPY, IDLE, 0)
+ROW(IDLE, WAIT, DUE, BARE_AND_ASKED,         BEGIN_REBUILD, IDLE, 0)
 ROW(IDLE, WAIT, CHANGED, QUIET,              WAIT, IDLE, 20)
 ROW(REBUILDING, WAIT, DUE, QUIET,            REBUILD_PART, REBUILDING, 0)
 ROW(REBUILDING, WAIT, DUE, DUE,              REBUILD_PART, REBUILDING, 0)
@@ -61,6 +77,9 @@ ROW(COPYING, WAIT, DUE, DUE,                 COPY_SLICE, COPYING, 0)
 ROW(COPYING, WAIT, CHANGED, QUIET,           WAIT, COPYING, 50)
 ROW(COPYING_IN_REBUILD, WAIT, DUE, QUIET,    COPY_SLICE, COPYING_IN_REBUILD, 0)
 ROW(COPYING_IN_REBUILD, WAIT, CHANGED, QUIET, WAIT, COPYING_IN_REBUILD, 50)
+
+ROW(IDLE, DROP_FILTER, DONE, BARE,           WAIT, IDLE, -1)
+ROW(IDLE, DROP_FILTER, DONE, BARE_AND_DUE,   BEGIN_COPY, IDLE, 0)
 
 ROW(IDLE, BEGIN_REBUILD, DONE, CROWDED,      WAIT, REBUILDING, 1)
 ROW(IDLE, BEGIN_REBUILD, DONE, CROWDED_AND_DUE, BEGIN_COPY, REBUILDING, 0)
@@ -226,8 +245,10 @@ struct model {
 	int64_t due_since_ms;     /* -1: nothing is due */
 	int64_t crowded_since_ms; /* -1: the filter is large enough */
 	uint64_t crowded_keys;
-	unsigned published, rebuilt, looks;
-	bool told; /* that it has changed */
+	unsigned published, rebuilt, dropped, looks;
+	bool told;   /* that it has changed */
+	bool arrays; /* are asked for */
+	bool changes_only;
 };
 
 static void model_told(void *arg)
@@ -243,6 +264,12 @@ static enum publication_event_kind model_do(struct model *m)
 
 	catalog_stats(m->catalog, &now);
 	switch (m->task.kind) {
+	case PUBLICATION_DROP_FILTER:
+		filter = catalog_drop_filter(m->catalog);
+		assert_non_null(filter);
+		scd_counting_free(&filter);
+		m->dropped++;
+		return PUBLICATION_DONE;
 	case PUBLICATION_BEGIN_REBUILD:
 		assert_int_equal(
 			scd_counting_new(&filter, m->task.nbits, NHASH), 0);
@@ -252,20 +279,27 @@ static enum publication_event_kind model_do(struct model *m)
 		for (uint64_t i = m->first; i < m->next; i++)
 			catalog_rebuild_key(m->catalog,
 					    &(struct scd_key){i * 77, i});
-		filter = catalog_rebuild_next(m->catalog);
+		assert_true(catalog_rebuild_next(m->catalog, &filter));
 		scd_counting_free(&filter);
 		m->rebuilt++;
 		return PUBLICATION_DONE;
 	case PUBLICATION_BEGIN_COPY:
 		assert_true(
 			catalog_due(m->catalog, &m->policy.publish, m->now_ms));
+		m->changes_only = !now.nbits || !m->arrays;
+		if (m->changes_only)
+			return PUBLICATION_DONE;
 		assert_int_equal(scd_bloom_init(&m->copy, now.nbits, NHASH), 0);
 		catalog_snapshot_begin(m->catalog, &m->copy);
 		return PUBLICATION_DONE;
 	case PUBLICATION_COPY_SLICE:
-		assert_true(catalog_snapshot_slice(m->catalog, m->now_ms,
-						   &snapshot));
-		scd_bloom_free(&snapshot.bloom);
+		if (m->changes_only)
+			catalog_snapshot_changes(m->catalog, m->now_ms,
+						 &snapshot);
+		else
+			assert_true(catalog_snapshot_slice(
+				m->catalog, m->now_ms, &snapshot));
+		catalog_snapshot_free(&snapshot);
 		m->published++;
 		m->due_since_ms = -1;
 		return PUBLICATION_DONE;
@@ -278,7 +312,7 @@ static enum publication_event_kind model_do(struct model *m)
 
 static void model_step(struct model *m, enum publication_event_kind kind)
 {
-	struct publication_event event = {.kind = kind};
+	struct publication_event event = {.kind = kind, .arrays = m->arrays};
 
 	catalog_stats(m->catalog, &event.catalog);
 	event.catalog_due_ms = catalog_due_ms(m->catalog, &m->policy.publish);
@@ -341,7 +375,8 @@ static void model_check_size(struct model *m)
 	struct catalog_stats now;
 
 	catalog_stats(m->catalog, &now);
-	if (!resize_is_crowded(&m->policy.resize, &now) || now.next_nbits ||
+	if (!m->arrays || !now.nbits ||
+	    !resize_is_crowded(&m->policy.resize, &now) || now.next_nbits ||
 	    now.nbits == m->policy.resize.max_bits) {
 		m->crowded_since_ms = -1;
 	} else if (m->crowded_since_ms < 0) {
@@ -364,7 +399,10 @@ static void run_model(uint64_t seed, struct model *m)
 	m->policy.publish.max_ms =
 		100 + (int64_t)random_below(&m->random, 5000);
 	m->policy.resize = (struct resize_policy){4 * K, 64 * K, 8, 5000};
-	assert_int_equal(catalog_new(&m->catalog, 4 * K, NHASH), 0);
+	m->arrays = seed % 2;
+	assert_int_equal(catalog_new(&m->catalog, m->arrays ? 4 * K : 0, NHASH),
+			 0);
+	catalog_note_changes(m->catalog);
 	m->task = publication_schedule_init(&m->schedule, 0);
 	for (; m->now_ms < 60000; m->now_ms++) {
 		if (m->now_ms % 3000 == 0) {
@@ -372,6 +410,7 @@ static void run_model(uint64_t seed, struct model *m)
 			every = 1 + (unsigned)random_below(&m->random, 900);
 			grows = random_below(&m->random, 4);
 			shrinks = random_below(&m->random, 2);
+			m->arrays ^= !random_below(&m->random, 4);
 		}
 		if (m->now_ms % every == 0)
 			model_change_keys(m, n * (1 + every / 10), grows,
@@ -385,7 +424,7 @@ static void run_model(uint64_t seed, struct model *m)
 
 static void test_nothing_is_late(void **state)
 {
-	unsigned published = 0, rebuilt = 0;
+	unsigned published = 0, rebuilt = 0, dropped = 0;
 
 	(void)state;
 	for (uint64_t seed = 0; seed < 20; seed++) {
@@ -394,9 +433,11 @@ static void test_nothing_is_late(void **state)
 		run_model(seed, &m);
 		published += m.published;
 		rebuilt += m.rebuilt;
+		dropped += m.dropped;
 	}
 	assert_in_range(published, 1000, 100000);
 	assert_in_range(rebuilt, 20, 1000);
+	assert_in_range(dropped, 20, 1000);
 }
 
 /* Many changes, and a generation of them once in five seconds, as few of them
@@ -404,7 +445,8 @@ static void test_nothing_is_late(void **state)
 static void test_looks_are_few(void **state)
 {
 	struct model m = {
-		.policy = policy, .due_since_ms = -1, .crowded_since_ms = -1};
+		.policy = policy, .due_since_ms = -1, .crowded_since_ms = -1,
+		.arrays = true};
 
 	(void)state;
 	m.policy.publish = (struct publish_policy){.9, 100, 5000, 0};

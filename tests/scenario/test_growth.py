@@ -167,7 +167,7 @@ def test_size_follows_the_number_of_peers(make_cluster, origin):
     """1 % of false positives are for all peers together: more peers, more
     bits an object, unless they are set."""
     c = make_cluster(1, expected_objects="1000", filter_resize=False,
-                     filter_min="1K")
+                     filter_min="1K", digest_form="array")
     c.origin_url = origin.url
     node = c.nodes[0]
     node.peers = [("p0", 1)]

@@ -81,8 +81,10 @@ def test_resource(make_cluster, origin):
     pages(origin, "abcd")
     fill(node, "ab")
     until(lambda: not node.status()["digest"]["unpublished_changes"])
+    assert node.status()["digest"]["bits"] == 0
+    array = fetch(node)  # which is made now, and published
+    assert node.status()["digest"]["bits"] > 0
     full = fetch(node, Accept=f"{LIST}, application/scd-digest;q=0.5")
-    array = fetch(node)
     assert full.status == array.status == 200
     assert full.get("Content-Type") == LIST and full.body[4] == 4
     assert array.get("Content-Type") == "application/scd-digest"
