@@ -3,9 +3,9 @@
  * in step with the store or as a list of what changes, and when to tell the
  * peers.
  *
- * The filter can move to a filter of another size while keys come and go (a rebuild).
- * That takes a walk over all keys, which is done part by part: the new filter
- * has the keys of the parts that were visited, and what comes and goes in those
+ * The filter can move to another size while keys come and go (a rebuild). That
+ * takes a walk over all keys, which is done part by part: the new filter has
+ * the keys of the parts that were visited, and what comes and goes in those
  * since then; the old one has all of them and stands until the new one does.
  * Folding the counters of one half onto the other would do for half the size,
  * but takes as long as the filter is large, in one go.
@@ -107,9 +107,9 @@ struct catalog_stats {
 };
 
 /*
- * Makes an empty catalog with a filter of this shape; 0 bits: with none, so that
- * it has to note its changes until a rebuild. Returns 0, or an SCD_ error as
- * scd_counting_new().
+ * Makes an empty catalog with a filter of this shape; 0 bits: with none, so
+ * that it has to note its changes until a rebuild. Returns 0, or an SCD_ error
+ * as scd_counting_new().
  */
 int catalog_new(struct catalog **out, uint64_t nbits, unsigned nhash);
 
@@ -121,8 +121,8 @@ void catalog_note_changes(struct catalog *c);
 
 /*
  * Gives up the filter of a catalog that notes changes, while neither a snapshot
- * nor a rebuild is under way. Returns it, to be freed by the caller; null: there
- * is none.
+ * nor a rebuild is under way. Returns it, to be freed by the caller; null:
+ * there is none.
  */
 struct scd_counting *catalog_drop_filter(struct catalog *c);
 
@@ -154,9 +154,10 @@ void catalog_notify(struct catalog *c, uint64_t changes,
 
 /*
  * Begins the snapshot that will be the next generation, none being under way,
- * of a catalog with a filter. The array of `copy`, an empty filter of the catalog's shape, becomes the
- * catalog's, and *copy all zero: nothing is allocated here, and what is given
- * should have been touched, for the same reason as in catalog_rebuild().
+ * of a catalog with a filter. The array of `copy`, an empty filter of the
+ * catalog's shape, becomes the catalog's, and *copy all zero: nothing is
+ * allocated here, and what is given should have been touched, for the same
+ * reason as in catalog_rebuild().
  */
 void catalog_snapshot_begin(struct catalog *c, struct scd_bloom *copy);
 

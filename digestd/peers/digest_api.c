@@ -472,8 +472,8 @@ static void digest_api_wake_answered(struct digest_api *api)
 }
 
 /*
- * Makes a request wait, unless something new has come meanwhile, or if it is for
- * an array that is yet to be made. Returns whether it waits.
+ * Makes a request wait, unless something new has come meanwhile, or if it is
+ * for an array that is yet to be made. Returns whether it waits.
  */
 static bool digest_api_wait_for_news(struct digest_api *api, struct exchange *x,
 				     const struct digest_request *r)
