@@ -8,15 +8,20 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "digestd/os/listen_given.h"
+#include "digestd/os/listen_path.h"
 
-enum {
-	LISTEN_BACKLOG = 4096, /* the kernel caps it at somaxconn */
-	ADDRESS_MAX = 128,     /* of "host:port" */
+enum { ADDRESS_MAX = 128 }; /* of "host:port" */
+
+struct listen_place {
+	struct sockaddr_storage any;
+	socklen_t len;
 };
 
 /*
@@ -41,7 +46,21 @@ static int listen_split(char *text, char **host, char **port)
 	return 0;
 }
 
-static int listen_resolve(const char *address, struct addrinfo **out)
+static int listen_resolve_path(const char *address, struct listen_place *out)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	struct listen_path_text text;
+
+	_Static_assert(sizeof(text.path) == sizeof(at.sun_path), "the same");
+	if (!listen_path_read(address, &text))
+		return -EINVAL;
+	memcpy(at.sun_path, text.path, sizeof(at.sun_path));
+	memcpy(&out->any, &at, sizeof(at));
+	out->len = sizeof(at);
+	return 0;
+}
+
+static int listen_resolve(const char *address, struct listen_place *out)
 {
 	struct addrinfo hints = {
 		.ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV,
@@ -49,16 +68,23 @@ static int listen_resolve(const char *address, struct addrinfo **out)
 		.ai_socktype = SOCK_STREAM,
 	};
 	char text[ADDRESS_MAX];
+	struct addrinfo *ai;
 	char *host, *port;
 
+	*out = (struct listen_place){ .len = 0 };
+	if (listen_path_is_meant(address))
+		return listen_resolve_path(address, out);
 	if (strlen(address) >= sizeof(text))
 		return -EINVAL;
 	strcpy(text, address);
 	if (listen_split(text, &host, &port))
 		return -EINVAL;
 	/* for an empty host one IPv6 socket takes both families */
-	if (getaddrinfo(*host ? host : "::", port, &hints, out))
+	if (getaddrinfo(*host ? host : "::", port, &hints, &ai))
 		return -EINVAL;
+	memcpy(&out->any, ai->ai_addr, ai->ai_addrlen);
+	out->len = ai->ai_addrlen;
+	freeaddrinfo(ai);
 	return 0;
 }
 
@@ -69,11 +95,11 @@ static int listen_set_option(int fd, int level, int name, int value)
 
 /* Port 0 stays the socket's own: the kernel would choose among shared ports,
  * too, and one that is in use may come out, even another program's. */
-static bool listen_has_port(const struct addrinfo *ai)
+static bool listen_has_port(const struct listen_place *at)
 {
-	return ai->ai_family == AF_INET6 ?
-		((const struct sockaddr_in6 *)ai->ai_addr)->sin6_port :
-		((const struct sockaddr_in *)ai->ai_addr)->sin_port;
+	return at->any.ss_family == AF_INET6 ?
+		((const struct sockaddr_in6 *)&at->any)->sin6_port :
+		((const struct sockaddr_in *)&at->any)->sin_port;
 }
 
 /*
@@ -81,20 +107,21 @@ static bool listen_has_port(const struct addrinfo *ai)
  * refuses if anybody listens there, and two that try at once do not both get
  * by listen(). Only then may others share the port with it.
  */
-static int listen_bind_and_listen(int fd, const struct addrinfo *ai,
+static int listen_bind_and_listen(int fd, const struct listen_place *at,
 				  const struct listen_how *how)
 {
-	bool shares = listen_has_port(ai);
+	bool shares = listen_has_port(at);
 
 	if (listen_set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) ||
 	    listen_set_option(fd, SOL_SOCKET, SO_REUSEPORT,
 			      shares && how->joins))
 		return -errno;
-	if (ai->ai_family == AF_INET6 &&
+	if (at->any.ss_family == AF_INET6 &&
 	    listen_set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY,
 			      how->address[0] != ':'))
 		return -errno;
-	if (bind(fd, ai->ai_addr, ai->ai_addrlen) || listen(fd, LISTEN_BACKLOG))
+	if (bind(fd, (const struct sockaddr *)&at->any, at->len) ||
+	    listen(fd, LISTEN_BACKLOG))
 		return -errno;
 	if (shares && listen_set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1))
 		return -errno;
@@ -102,13 +129,15 @@ static int listen_bind_and_listen(int fd, const struct addrinfo *ai,
 }
 
 static int listen_open_new(const struct listen_how *how,
-			   const struct addrinfo *ai, int *fd)
+			   const struct listen_place *at, int *fd)
 {
 	int err;
 
-	*fd = socket(ai->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
-		     0);
-	err = *fd < 0 ? -errno : listen_bind_and_listen(*fd, ai, how);
+	if (at->any.ss_family == AF_UNIX)
+		return -EADDRNOTAVAIL;
+	*fd = socket(at->any.ss_family,
+		     SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	err = *fd < 0 ? -errno : listen_bind_and_listen(*fd, at, how);
 	if (err && *fd >= 0)
 		close(*fd);
 	return err;
@@ -116,47 +145,41 @@ static int listen_open_new(const struct listen_how *how,
 
 int listen_open(const struct listen_how *how, int *fd)
 {
-	struct addrinfo *ai;
+	struct listen_place at;
 	int err;
 
 	assert(how->address);
-	err = listen_resolve(how->address, &ai);
+	err = listen_resolve(how->address, &at);
 	if (err)
 		return err;
 	*fd = -ENOENT;
 	if (how->given)
 		*fd = listen_given_share(how->given, how->listener,
-					 ai->ai_addr, how->worker);
+					 (const struct sockaddr *)&at.any,
+					 how->worker);
 	if (*fd == -ENOENT)
-		err = listen_open_new(how, ai, fd);
-	else if (*fd < 0)
-		err = *fd;
-	freeaddrinfo(ai);
-	return err;
+		return listen_open_new(how, &at, fd);
+	return *fd < 0 ? *fd : 0;
 }
 
 unsigned listen_count_given(const struct listen_how *how)
 {
-	struct addrinfo *ai;
-	unsigned n;
+	struct listen_place at;
 
-	if (!how->given || listen_resolve(how->address, &ai))
+	if (!how->given || listen_resolve(how->address, &at))
 		return 0;
-	n = listen_given_count(how->given, how->listener, ai->ai_addr);
-	freeaddrinfo(ai);
-	return n;
+	return listen_given_count(how->given, how->listener,
+				  (const struct sockaddr *)&at.any);
 }
 
 const char *listen_name_given(const struct listen_how *how)
 {
-	const char *name = "";
-	struct addrinfo *ai;
+	struct listen_place at;
 
-	if (!how->given || !how->address || listen_resolve(how->address, &ai))
-		return name;
-	name = listen_given_name(how->given, how->listener, ai->ai_addr);
-	freeaddrinfo(ai);
-	return name;
+	if (!how->given || !how->address || listen_resolve(how->address, &at))
+		return "";
+	return listen_given_name(how->given, how->listener,
+				 (const struct sockaddr *)&at.any);
 }
 
 unsigned listen_port(int fd)
@@ -175,4 +198,42 @@ unsigned listen_port(int fd)
 	default:
 		return 0;
 	}
+}
+
+/* Whether a socket is a UNIX one, whose path is written then. */
+static bool listen_has_path(int fd, char text[LISTEN_LABEL_BYTES])
+{
+	struct sockaddr_un at = { .sun_family = AF_UNSPEC };
+	socklen_t len = sizeof(at);
+
+	if (getsockname(fd, (struct sockaddr *)&at, &len) ||
+	    at.sun_family != AF_UNIX)
+		return false;
+	snprintf(text, LISTEN_LABEL_BYTES, "unix:%.*s",
+		 (int)sizeof(at.sun_path), at.sun_path);
+	return true;
+}
+
+void listen_label(int fd, char text[LISTEN_LABEL_BYTES])
+{
+	assert(fd >= 0);
+	if (!listen_has_path(fd, text))
+		snprintf(text, LISTEN_LABEL_BYTES, "port %u", listen_port(fd));
+}
+
+void listen_address(int fd, char text[LISTEN_LABEL_BYTES])
+{
+	struct sockaddr_storage at;
+	socklen_t len = sizeof(at);
+	char host[INET6_ADDRSTRLEN + 16];
+
+	*text = '\0';
+	if (fd < 0 || listen_has_path(fd, text) ||
+	    getsockname(fd, (struct sockaddr *)&at, &len) ||
+	    getnameinfo((struct sockaddr *)&at, len, host, sizeof(host), NULL,
+			0, NI_NUMERICHOST))
+		return;
+	snprintf(text, LISTEN_LABEL_BYTES,
+		 at.ss_family == AF_INET6 ? "[%s]:%u" : "%s:%u", host,
+		 listen_port(fd));
 }

@@ -8,9 +8,15 @@
 
 struct listen_given;
 
+enum {
+	LISTEN_BACKLOG = 4096, /* the kernel caps it at somaxconn */
+	LISTEN_LABEL_BYTES = 128,
+};
+
 struct listen_how {
-	/* a numeric host and a port, "127.0.0.1:80", "[::1]:80", or ":80" for
-	 * every address of both families */
+	/* a numeric host and a port, "127.0.0.1:80", "[::1]:80", ":80" for
+	 * every address of both families, or the path of a UNIX socket, which
+	 * must be among those given: see listen_path.h */
 	const char *address;
 	bool joins; /* a socket of this process that listens there already */
 
@@ -22,13 +28,13 @@ struct listen_how {
 };
 
 /*
- * Opens a non-blocking TCP socket that listens. One that does not join has the
+ * Opens a non-blocking socket that listens. One that does not join has the
  * port to itself, but for sockets that join it later (SO_REUSEPORT): each
  * worker has one. With port 0 every socket has a port of its own. A socket that
- * was given is used as it is. Returns 0
- * with the descriptor in *fd (the caller closes it), -EINVAL when the address
- * is none, -EADDRINUSE when anybody else listens there, or the negative errno
- * of the call that failed.
+ * was given is used as it is. Returns 0 with the descriptor in *fd (the caller
+ * closes it), -EINVAL when the address is none, -EADDRNOTAVAIL for a path that
+ * no socket was given for, -EADDRINUSE when anybody else listens there, or the
+ * negative errno of the call that failed.
  */
 int listen_open(const struct listen_how *how, int *fd);
 
@@ -41,5 +47,12 @@ const char *listen_name_given(const struct listen_how *how);
 
 /* The port that a socket is bound to; 0 when it is not. */
 unsigned listen_port(int fd);
+
+/* What a log calls a socket that listens: "port 80", "unix:/path". */
+void listen_label(int fd, char text[LISTEN_LABEL_BYTES]);
+
+/* The address that it has: "127.0.0.1:80", "[::]:80", "unix:/path"; "": it is
+ * none that listens. */
+void listen_address(int fd, char text[LISTEN_LABEL_BYTES]);
 
 #endif

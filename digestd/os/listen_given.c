@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 /* A number of the environment from 0 to max; -1: there is none, or another. */
@@ -93,6 +94,18 @@ int listen_given_take(bool anyone, struct listen_given *out)
 	return err;
 }
 
+int listen_given_add(struct listen_given *given, int fd)
+{
+	struct listen_given_socket *at =
+		realloc(given->at, (given->n + 1) * sizeof(*at));
+
+	if (!at)
+		return -ENOMEM;
+	given->at = at;
+	at[given->n++] = (struct listen_given_socket){ .fd = fd };
+	return 0;
+}
+
 /* Which are for whom */
 
 static bool listen_given_is_listener(const char *name)
@@ -106,9 +119,13 @@ static bool listen_given_same_address(const struct sockaddr_storage *a,
 {
 	const struct sockaddr_in6 *a6 = (const void *)a, *b6 = (const void *)b;
 	const struct sockaddr_in *a4 = (const void *)a, *b4 = (const void *)b;
+	const struct sockaddr_un *au = (const void *)a, *bu = (const void *)b;
 
 	if (a->ss_family != b->sa_family)
 		return false;
+	if (b->sa_family == AF_UNIX)
+		return !strncmp(au->sun_path, bu->sun_path,
+				sizeof(au->sun_path));
 	if (b->sa_family == AF_INET6)
 		return a6->sin6_port == b6->sin6_port &&
 		       !memcmp(&a6->sin6_addr, &b6->sin6_addr,

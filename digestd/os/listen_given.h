@@ -46,6 +46,10 @@ struct listen_given {
  */
 int listen_given_take(bool anyone, struct listen_given *out);
 
+/* Adds one that this process has opened, which is closed with the others.
+ * Returns 0 or -ENOMEM: it is the caller's. */
+int listen_given_add(struct listen_given *given, int fd);
+
 /*
  * Finds the socket of a listener, by its name and the address that it should
  * have, for its worker of that number: each gets one of its own while there are

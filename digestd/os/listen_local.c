@@ -5,6 +5,7 @@
  */
 #include "digestd/os/listen_local.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -60,33 +61,60 @@ static int listen_local_is_left(const struct sockaddr_un *at)
 	return err ? err : 1;
 }
 
-static int listen_local_bind(struct listen_local *l,
-			     const struct sockaddr_un *at)
+int listen_local_set_rights(const char *path,
+			    const struct listen_local_rights *rights)
 {
 	struct stat st;
-	int left = listen_local_is_left(at);
+
+	if (lstat(path, &st))
+		return -errno;
+	/* a sandbox may forbid the call that would change nothing, too */
+	if (((rights->user != (uid_t)-1 && rights->user != st.st_uid) ||
+	     (rights->group != (gid_t)-1 && rights->group != st.st_gid)) &&
+	    lchown(path, rights->user, rights->group))
+		return -errno;
+	return chmod(path, rights->mode) ? -errno : 0;
+}
+
+int listen_local_note_file(const char *path, struct listen_local *l)
+{
+	struct stat st;
+
+	if (lstat(path, &st))
+		return -errno;
+	l->dev = st.st_dev;
+	l->ino = st.st_ino;
+	return 0;
+}
+
+static int listen_local_bind(struct listen_local *l,
+			     const struct sockaddr_un *at,
+			     const struct listen_local_rights *rights,
+			     int backlog)
+{
+	int left = listen_local_is_left(at), err;
 
 	if (left < 0)
 		return left;
 	if (left && unlink(at->sun_path))
 		return -errno;
 	/* the file never has another mode that would let others in */
-	if (fchmod(l->fd, LISTEN_LOCAL_MODE) ||
+	if (fchmod(l->fd, rights->mode) ||
 	    bind(l->fd, (const struct sockaddr *)at, sizeof(*at)))
 		return -errno;
-	if (chmod(at->sun_path, LISTEN_LOCAL_MODE) ||
-	    listen(l->fd, LISTEN_LOCAL_BACKLOG) || lstat(at->sun_path, &st)) {
-		int err = -errno;
-
+	err = listen_local_set_rights(at->sun_path, rights);
+	if (!err && listen(l->fd, backlog))
+		err = -errno;
+	if (!err)
+		err = listen_local_note_file(at->sun_path, l);
+	if (err)
 		unlink(at->sun_path);
-		return err;
-	}
-	l->dev = st.st_dev;
-	l->ino = st.st_ino;
-	return 0;
+	return err;
 }
 
-int listen_local_open(const char *path, struct listen_local *l)
+int listen_local_open_as(const char *path,
+			 const struct listen_local_rights *rights, int backlog,
+			 struct listen_local *l)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	int folder, err;
@@ -99,7 +127,7 @@ int listen_local_open(const char *path, struct listen_local *l)
 	if (folder < 0)
 		return folder;
 	l->fd = listen_local_socket();
-	err = l->fd < 0 ? -errno : listen_local_bind(l, &at);
+	err = l->fd < 0 ? -errno : listen_local_bind(l, &at, rights, backlog);
 	close(folder);
 	if (err && l->fd >= 0)
 		close(l->fd);
@@ -108,14 +136,43 @@ int listen_local_open(const char *path, struct listen_local *l)
 	return err;
 }
 
-void listen_local_close(struct listen_local *l, const char *path)
+int listen_local_open(const char *path, struct listen_local *l)
+{
+	static const struct listen_local_rights rights = {
+		LISTEN_LOCAL_MODE, (uid_t)-1, (gid_t)-1,
+	};
+
+	return listen_local_open_as(path, &rights, LISTEN_LOCAL_BACKLOG, l);
+}
+
+static void listen_local_remove(const struct listen_local *l,
+				const char *path)
 {
 	struct stat st;
 
-	if (l->fd < 0)
-		return;
 	if (!lstat(path, &st) && st.st_dev == l->dev && st.st_ino == l->ino)
 		unlink(path);
+}
+
+void listen_local_remove_left(const struct listen_local *l, const char *path)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	int folder;
+
+	assert(strlen(path) < sizeof(at.sun_path));
+	strcpy(at.sun_path, path);
+	folder = listen_local_lock(&at);
+	if (listen_local_is_left(&at) == 1)
+		listen_local_remove(l, path);
+	if (folder >= 0)
+		close(folder);
+}
+
+void listen_local_close(struct listen_local *l, const char *path)
+{
+	if (l->fd < 0)
+		return;
+	listen_local_remove(l, path);
 	close(l->fd);
 	l->fd = -1;
 }
