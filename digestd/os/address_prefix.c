@@ -60,7 +60,8 @@ static bool address_prefix_read_member(const char *text, size_t len,
 	if (len >= sizeof(member))
 		return false;
 	memcpy(member, text, len);
-	return address_prefix_read(member, p);
+	p->local = !strcmp(member, "unix:");
+	return p->local || address_prefix_read(member, p);
 }
 
 const char *address_prefixes_bad(const char *text, size_t *len)
@@ -96,8 +97,17 @@ static bool address_prefix_has(const struct address_prefix *p,
 {
 	unsigned whole = p->nbits / 8, rest = p->nbits % 8;
 
-	return !memcmp(p->bytes, bytes, whole) &&
+	return !p->local && !memcmp(p->bytes, bytes, whole) &&
 	       (!rest || !((p->bytes[whole] ^ bytes[whole]) >> (8 - rest)));
+}
+
+static bool address_prefixes_have_local(const struct address_prefixes *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->at[i].local)
+			return true;
+	}
+	return false;
 }
 
 bool address_prefixes_have(const struct address_prefixes *list,
@@ -116,7 +126,8 @@ bool address_prefixes_have(const struct address_prefixes *list,
 
 		memcpy(bytes, &six->sin6_addr, sizeof(bytes));
 	} else {
-		return false;
+		return addr->sa_family == AF_UNIX &&
+		       address_prefixes_have_local(list);
 	}
 	for (size_t i = 0; i < list->count; i++) {
 		if (address_prefix_has(&list->at[i], bytes))

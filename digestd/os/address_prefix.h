@@ -1,5 +1,6 @@
 /*
- * Lists of addresses and prefixes: "192.0.2.1, 10.0.0.0/8, 2001:db8::/32".
+ * Lists of addresses and prefixes: "192.0.2.1, 10.0.0.0/8, 2001:db8::/32"; and
+ * "unix:", which are all UNIX sockets.
  */
 #ifndef DIGESTD_OS_ADDRESS_PREFIX_H
 #define DIGESTD_OS_ADDRESS_PREFIX_H
@@ -15,6 +16,7 @@ enum { ADDRESS_PREFIXES_MAX = 64 };
 struct address_prefix {
 	uint8_t bytes[16]; /* an IPv4 one as ::ffff:a.b.c.d */
 	unsigned nbits;    /* of them that count */
+	bool local;        /* it is "unix:" instead */
 };
 
 struct address_prefixes {
@@ -33,7 +35,8 @@ bool address_prefixes_read(const char *text, struct address_prefixes *out);
  * that is read, or too long. */
 const char *address_prefixes_bad(const char *text, size_t *len);
 
-/* Whether an address is one of the list; an IPv4 one in either form. */
+/* Whether an address is one of the list: an IPv4 one in either form, or that of
+ * a UNIX socket. */
 bool address_prefixes_have(const struct address_prefixes *list,
 			   const struct sockaddr *addr);
 

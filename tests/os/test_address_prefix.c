@@ -31,6 +31,8 @@ static const struct {
 	{ " 10.0.0.1,,\t192.0.2.0/24 ::1", "192.0.2.9", true },
 	{ " 10.0.0.1,,\t192.0.2.0/24 ::1", "::1", true },
 	{ " 10.0.0.1,,\t192.0.2.0/24 ::1", "10.0.0.2", false },
+	{ "unix:", "::", false },
+	{ "unix:", "0.0.0.0", false },
 };
 
 static void members(void **state)
@@ -59,7 +61,7 @@ static void others_are_refused(void **state)
 		"localhost", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/-1", "/8",
 		"10.0.0.0/x", "10.0.0.0/8x", "10.0.0.1/8", "::1/127", "::/129",
 		"10.0.0.0/4294967200", "10.0.0.1;10.0.0.2", "10.0.0",
-		"[::1]", "10.0.0.1:80", "::1,::2,x",
+		"[::1]", "10.0.0.1:80", "::1,::2,x", "unix", "unix:/a",
 	};
 	char many[ADDRESS_PREFIXES_MAX * 4 + 8] = "";
 	struct address_prefixes list;
@@ -75,14 +77,19 @@ static void others_are_refused(void **state)
 	assert_false(address_prefixes_read(strcat(many, "::1"), &list));
 }
 
-static void has_no_other_families(void **state)
+static void unix_sockets_are_named(void **state)
 {
 	const struct sockaddr addr = { .sa_family = AF_UNIX };
+	const struct sockaddr other = { .sa_family = AF_UNSPEC };
 	struct address_prefixes list;
 
 	(void)state;
 	assert_true(address_prefixes_read("::/0", &list));
 	assert_false(address_prefixes_have(&list, &addr));
+	assert_true(address_prefixes_read("::1, unix:", &list));
+	assert_int_equal(list.count, 2);
+	assert_true(address_prefixes_have(&list, &addr));
+	assert_false(address_prefixes_have(&list, &other));
 }
 
 int main(void)
@@ -90,7 +97,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(members),
 		cmocka_unit_test(others_are_refused),
-		cmocka_unit_test(has_no_other_families),
+		cmocka_unit_test(unix_sockets_are_named),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
