@@ -391,7 +391,10 @@ static void access_line_item(struct access_line *l, enum access_item item,
 	case ACCESS_END:
 		break;
 	case ACCESS_client:
-		access_line_foreign(l, r->client);
+		if (r->local && !l->json) /* which has a field for IPs only */
+			access_line_text(l, "unix:");
+		else
+			access_line_foreign(l, r->client);
 		break;
 	case ACCESS_time:
 		access_line_clf_time(l, r->time_ms / 1000);

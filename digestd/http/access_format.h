@@ -77,6 +77,7 @@ struct access_record {
 	bool stale; /* it was stored, and had to be validated */
 	enum access_source source;
 	char trace_id[TRACE_ID_BYTES]; /* "": there is none */
+	bool local; /* the client is at a UNIX socket, and has no address */
 	struct field_part client, method, target, host, referer, agent, from,
 		reason;
 };

@@ -172,6 +172,8 @@ static void access_ring_set_client(struct access_note *note,
 		memcpy(&note->client.in4, client, sizeof(note->client.in4));
 	else if (client && client->sa_family == AF_INET6)
 		memcpy(&note->client.in6, client, sizeof(note->client.in6));
+	else if (client && client->sa_family == AF_UNIX)
+		note->client.any.sa_family = AF_UNIX;
 }
 
 void access_ring_put(struct access_ring *ring, const struct access_record *r,
@@ -411,6 +413,7 @@ static void access_log_write_note(struct access_log *log,
 		at += note->lens[i];
 	}
 	r.client = (struct field_part){ "", 0 };
+	r.local = note->client.any.sa_family == AF_UNIX;
 	if (address_text(&note->client.any, client))
 		r.client = (struct field_part){ client, strlen(client) };
 	if (live)

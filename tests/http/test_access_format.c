@@ -60,6 +60,8 @@ static const struct access_record unreadable = {
 	.status = 400, .source = ACCESS_FROM_node,
 };
 
+static const struct access_record local = { .local = true };
+
 static const struct access_record bare = { .source = ACCESS_FROM_nobody,
 					   .http2 = true,
 					   .aborted = true };
@@ -103,6 +105,8 @@ static const struct {
 	{ "stale, as the origin failed", "%{squid_code}", &stale, "TCP_REFRESH_FAIL_OLD\n" },
 	{ "who may not", "%{squid_code}", &denied, "TCP_DENIED\n" },
 	{ "nothing that can be read", "%{squid_code} %{squid_hierarchy}", &unreadable, "NONE HIER_NONE/-\n" },
+	{ "at a UNIX socket", "%{client}", &local, "unix:\n" },
+	{ "the same, where IPs are meant", "{\"%{client}\"}", &local, "{\"\"}\n" },
 	{ "the last", "%{end}", &bare, "aborted\n" },
 };
 /* clang-format on */
