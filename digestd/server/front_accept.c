@@ -107,10 +107,10 @@ static bool front_accept_turn_away(struct front_server *s)
 
 static void front_accept_complain(struct front_server *s, int refused)
 {
-	char detail[64];
+	char detail[LISTEN_LABEL_BYTES + 32];
 
-	snprintf(detail, sizeof(detail), "port %u: connections refused: %d",
-		 s->base.port, refused);
+	snprintf(detail, sizeof(detail), "%s: connections refused: %d",
+		 s->base.label, refused);
 	troubles_of_part(s->base.settings.troubles, TROUBLE_PART_listener,
 			 TROUBLE_descriptors, detail,
 			 loop_now_ms(s->base.loop));

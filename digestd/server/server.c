@@ -90,6 +90,7 @@ static int server_start(struct server *s,
 	if (err)
 		return err;
 	s->port = listen_port(s->listen_fd);
+	listen_label(s->listen_fd, s->label);
 	err = s->engine->start(s);
 	if (err)
 		close(s->listen_fd);

@@ -4,6 +4,7 @@
  */
 #include <assert.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 #include "digestd/os/address.h"
 #include "digestd/server/server_engine.h"
@@ -33,6 +34,8 @@ void conn_client_enter(struct conn *c)
 	struct client **at = server_client_find(c->server, &of);
 
 	assert(!c->client);
+	if (c->address->sa_family == AF_UNIX)
+		return; /* they have no address, so none in common either */
 	if (!*at) {
 		*at = malloc(sizeof(**at));
 		if (!*at)

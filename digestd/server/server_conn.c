@@ -111,7 +111,9 @@ static bool server_conn_may_log(const struct server *s, struct log_limit *limit,
 	limit->period_ms = LOG_PERIOD_MS;
 	if (!log_allow(limit, loop_now_ms(s->loop), dropped))
 		return false;
-	if (!from || getnameinfo(from, from->sa_family == AF_INET6 ?
+	if (from && from->sa_family == AF_UNIX)
+		snprintf(host, NI_MAXHOST, "a local client");
+	else if (!from || getnameinfo(from, from->sa_family == AF_INET6 ?
 					       sizeof(struct sockaddr_in6) :
 					       sizeof(struct sockaddr_in),
 				 host, NI_MAXHOST, NULL, 0, NI_NUMERICHOST))
@@ -128,9 +130,9 @@ static void server_conn_count_too_large(struct server *s,
 
 	atomic_fetch_add_explicit(&s->too_large, 1, memory_order_relaxed);
 	if (server_conn_may_log(s, &s->too_large_log, from, host, &dropped))
-		log_write(LOG_WARNING, "server", "port %u: %u to %s: the "
+		log_write(LOG_WARNING, "server", "%s: %u to %s: the "
 			  "header is larger than max_header_size = %zu, or has "
-			  "too many fields%s", s->port, status, host,
+			  "too many fields%s", s->label, status, host,
 			  s->settings.max_header_bytes,
 			  log_suppressed(dropped, room));
 }
@@ -143,8 +145,8 @@ void server_count_tls_failure(struct server *s, const struct sockaddr *from,
 
 	atomic_fetch_add_explicit(&s->tls_failures, 1, memory_order_relaxed);
 	if (server_conn_may_log(s, &s->tls_log, from, host, &dropped))
-		log_write(LOG_WARNING, "tls", "port %u: handshake with %s "
-			  "failed%s%s%s", s->port, host, *why ? ": " : "", why,
+		log_write(LOG_WARNING, "tls", "%s: handshake with %s "
+			  "failed%s%s%s", s->label, host, *why ? ": " : "", why,
 			  log_suppressed(dropped, room));
 }
 
@@ -160,8 +162,8 @@ static void server_conn_count_closed(struct server *s,
 
 	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 	if (server_conn_may_log(s, limit, from, host, &dropped))
-		log_write(LOG_WARNING, "server", "port %u: a connection from "
-			  "%s is closed: %s%s", s->port, host, why,
+		log_write(LOG_WARNING, "server", "%s: a connection from "
+			  "%s is closed: %s%s", s->label, host, why,
 			  log_suppressed(dropped, room));
 }
 
@@ -214,7 +216,7 @@ void server_count_refusal(struct server *s, const struct sockaddr *from,
 		server_conn_count_too_large(s, from, status);
 	else if (why && server_conn_may_log(s, &s->refused_log, from, host,
 					    &dropped))
-		log_write(LOG_WARNING, "server", "port %u: %u to %s: %s%s",
-			  s->port, status, host, why,
+		log_write(LOG_WARNING, "server", "%s: %u to %s: %s%s",
+			  s->label, status, host, why,
 			  log_suppressed(dropped, room));
 }

@@ -15,6 +15,7 @@
 #include "digestd/http/forwarded.h"
 #include "digestd/http/refusal.h"
 #include "digestd/os/address_prefix.h"
+#include "digestd/os/listen.h"
 #include "digestd/os/log.h"
 #include "digestd/os/loop.h"
 #include "digestd/server/server.h"
@@ -126,6 +127,7 @@ struct server {
 	struct tls *tls; /* for new connections; null: not encrypted */
 	int listen_fd;
 	unsigned port;
+	char label[LISTEN_LABEL_BYTES]; /* for the log */
 	struct conn *conns;
 	unsigned nconns;
 	struct conn *idle, **idle_end; /* the first waits longest */
