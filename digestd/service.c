@@ -28,6 +28,7 @@
 #include "digestd/node/node_drain.h"
 #include "digestd/os/access_log.h"
 #include "digestd/os/address_prefix.h"
+#include "digestd/os/listen.h"
 #include "digestd/os/log.h"
 #include "digestd/os/loop.h"
 #include "digestd/os/memory.h"
@@ -469,11 +470,15 @@ static int service_start(struct service *s)
 	if (!err)
 		err = service_start_outcomes(s);
 	if (!err)
+		err = service_open_paths(s);
+	if (!err)
 		err = service_start_workers(s);
 	if (!err)
 		err = service_start_admin(s);
-	if (!err)
+	if (!err) {
+		service_note_listeners(s);
 		err = service_check_given(s);
+	}
 	if (!err)
 		err = service_start_control(s);
 	if (!err)
@@ -495,6 +500,7 @@ int service_new(struct config *config, const char *config_path,
 		const struct service_process *process, struct service **out)
 {
 	struct service *s = calloc(1, sizeof(*s));
+	char label[LISTEN_LABEL_BYTES];
 	int err = -ENOMEM;
 
 	if (!s) {
@@ -525,8 +531,9 @@ int service_new(struct config *config, const char *config_path,
 	s->started_ms = loop_now_ms(s->loop);
 	s->started = true;
 	service_look_ready(s);
-	log_write(LOG_INFO, "service", "node %s: data on port %u%s",
-		  config->node, worker_data_port(s->workers[0]),
+	listen_label(worker_data_socket(s->workers[0]), label);
+	log_write(LOG_INFO, "service", "node %s: data on %s%s",
+		  config->node, label,
 		  s->publisher ? ", publishing digests" : "");
 	*out = s;
 	return 0;

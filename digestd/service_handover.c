@@ -73,22 +73,48 @@ static void service_keep_names(struct service *s)
 	h->admin_name = service_name_given(s, "admin", c->listen_admin);
 }
 
+static int service_open_path(struct service *s, const char *listener,
+			     const char *address, struct listen_path *out)
+{
+	int err = listen_path_open(address, listener, &s->handover.given, out);
+
+	if (err)
+		log_write(LOG_ERROR, "service", "listen_%s: %s: %s", listener,
+			  address, strerror(-err));
+	return err;
+}
+
+int service_open_paths(struct service *s)
+{
+	struct service_handover *h = &s->handover;
+	int err = service_open_path(s, "data", s->config->listen_data,
+				    &h->data_path);
+
+	if (!err)
+		err = service_open_path(s, "admin", s->config->listen_admin,
+					&h->admin_path);
+	return err;
+}
+
 int service_check_given(struct service *s)
 {
 	const struct listen_given_socket *left =
 		listen_given_unused(&s->handover.given);
 	bool fatal = left && s->handover.predecessor < 0;
+	char label[LISTEN_LABEL_BYTES];
 
+	if (left)
+		listen_label(left->fd, label);
 	if (fatal)
 		log_write(LOG_ERROR, "service", "socket \"%s\" of the service "
-			  "manager, on port %u, is for no listener: name it "
+			  "manager, on %s, is for no listener: name it "
 			  "data, peer or admin (FileDescriptorName=), or set "
 			  "listen_data, listen_peer or listen_admin to its "
-			  "address", left->name, listen_port(left->fd));
+			  "address", left->name, label);
 	else if (left)
-		log_write(LOG_WARNING, "handover", "port %u is not listened on "
+		log_write(LOG_WARNING, "handover", "%s is not listened on "
 			  "any more: it is no listener's of this configuration",
-			  listen_port(left->fd));
+			  label);
 	service_keep_names(s);
 	listen_given_free(&s->handover.given);
 	return fatal ? -EINVAL : 0;
@@ -368,4 +394,6 @@ void service_handover_free(struct service *s)
 	if (s->handover.predecessor >= 0)
 		close(s->handover.predecessor);
 	listen_given_free(&s->handover.given);
+	listen_path_close(&s->handover.data_path);
+	listen_path_close(&s->handover.admin_path);
 }

@@ -12,9 +12,11 @@
 #include "digestd/node/node_recheck.h"
 #include "digestd/admin/admin.h"
 #include "digestd/admin/admit_api.h"
+#include "digestd/admin/node_status.h"
 #include "digestd/node/node_drain.h"
 #include "digestd/os/handover.h"
 #include "digestd/os/listen_given.h"
+#include "digestd/os/listen_path.h"
 #include "digestd/os/loop.h"
 #include "digestd/peers/copier.h"
 #include "digestd/peers/members.h"
@@ -47,6 +49,7 @@ struct service_handover {
 	struct listen_given given;
 	/* of sockets that were given, as listen_name_given() has it */
 	const char *data_name, *peer_name, *admin_name;
+	struct listen_path data_path, admin_path; /* of UNIX sockets */
 	int predecessor; /* the channel; -1: none */
 	struct handover_purges *purges; /* what it says; null: it is not read */
 	struct handover_successor successor; /* its channel is -1: none */
@@ -116,6 +119,8 @@ struct service {
 	struct worker **workers;
 	struct loop_call *emptied; /* one for each of them */
 	unsigned nworkers;
+	struct node_listener listeners[NODE_LISTENERS_MAX];
+	size_t nlisteners;
 	uint64_t instance;
 	uint64_t lookups;            /* told to the follower so far */
 	int64_t started_s, started_ms;
@@ -217,6 +222,9 @@ void service_on_lie(void *service, const char *name, uint64_t instance);
 /* Says that the node is ready, once it is. */
 void service_look_ready(struct service *s);
 
+/* Notes where it listens, for the status. In service_status.c. */
+void service_note_listeners(struct service *s);
+
 /* Whether load balancers are to send clients; and says so to the workers. */
 bool service_wants_clients(const struct service *s);
 void service_show_ready(struct service *s);
@@ -230,6 +238,10 @@ void service_hand_over(struct service *s, void (*over)(void *arg));
 /* How many workers there are to be: as many as are configured, and one for each
  * socket of a process before this one. */
 unsigned service_workers(const struct service *s);
+
+/* Opens the UNIX sockets of listeners, unless they were given. Returns 0 or a
+ * negative errno, which is logged. */
+int service_open_paths(struct service *s);
 
 /* Closes sockets that were given. Returns 0, or -EINVAL when the service
  * manager has one that no listener has, which is logged. */

@@ -1,10 +1,13 @@
 /*
  * What the node tells of itself, gathered from all its parts.
  */
+#include <string.h>
+
 #include "digestd/cache/admitter.h"
 #include "digestd/cache/cache.h"
 #include "digestd/config/configuration.h"
 #include "digestd/os/access_log.h"
+#include "digestd/os/listen.h"
 #include "digestd/peers/digest_api.h"
 #include "digestd/peers/publisher.h"
 #include "digestd/peers/serving_desk.h"
@@ -33,6 +36,26 @@ static void service_add_certificate(struct node_status *to, const char *use,
 		(struct node_certificate){ use, tls_expires_s(tls) };
 }
 
+static void service_note_listener(struct service *s, const char *name, int fd)
+{
+	struct node_listener *l = &s->listeners[s->nlisteners];
+
+	_Static_assert(sizeof(l->address) >= LISTEN_LABEL_BYTES, "room");
+	if (fd < 0)
+		return;
+	l->name = name;
+	listen_address(fd, l->address);
+	s->nlisteners++;
+}
+
+void service_note_listeners(struct service *s)
+{
+	service_note_listener(s, "data", worker_data_socket(s->workers[0]));
+	service_note_listener(s, "peer", worker_peer_socket(s->workers[0]));
+	if (s->admin)
+		service_note_listener(s, "admin", server_socket(s->admin));
+}
+
 void service_status(void *arg, struct node_status *out)
 {
 	struct service *s = arg;
@@ -54,6 +77,8 @@ void service_status(void *arg, struct node_status *out)
 		.names = s->names,
 		.reloads = s->reloads,
 	};
+	memcpy(out->listeners, s->listeners, sizeof(s->listeners));
+	out->nlisteners = s->nlisteners;
 	service_add_certificate(out, "data", s->config->tls_data);
 	service_add_certificate(out, "peer", s->config->tls_peer);
 	service_add_certificate(out, "admin", s->config->tls_admin);

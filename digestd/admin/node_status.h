@@ -36,13 +36,23 @@ struct node_certificate {
 	int64_t expires_s; /* since 1970 */
 };
 
-enum { NODE_CERTIFICATES_MAX = 3 };
+enum {
+	NODE_CERTIFICATES_MAX = 3,
+	NODE_LISTENERS_MAX = 3,
+	NODE_ADDRESS_BYTES = 128, /* of a listener, with the NUL */
+};
 
 /* Readings of the configuration since the start, which is the first one. */
 struct node_reloads {
 	uint64_t done, failed;
 	bool last_failed;
 	int64_t last_done_s; /* since 1970 */
+};
+
+/* Where it listens. */
+struct node_listener {
+	const char *name; /* "data", "peer" or "admin" */
+	char address[NODE_ADDRESS_BYTES];
 };
 
 struct node_status {
@@ -54,6 +64,8 @@ struct node_status {
 	int64_t started_s;  /* since 1970 */
 	int64_t uptime_s;
 	unsigned threads;
+	struct node_listener listeners[NODE_LISTENERS_MAX];
+	size_t nlisteners;
 	struct worker_counters counters; /* sums of all workers */
 	struct worker_figures figures;
 	struct node_certificate certificates[NODE_CERTIFICATES_MAX];

@@ -68,6 +68,20 @@ static json_t *status_json_access_log(const struct node_status *s)
 	return o;
 }
 
+static json_t *status_json_listeners(const struct node_status *s)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < s->nlisteners; i++) {
+		json_t *o = json_object();
+
+		status_json_put_text(o, "listener", s->listeners[i].name);
+		status_json_put_text(o, "address", s->listeners[i].address);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
 static json_t *status_json_certificates(const struct node_status *s)
 {
 	json_t *list = json_array();
@@ -520,6 +534,7 @@ json_t *node_status_object(const struct node_status *s)
 
 	assert(s->node);
 	assert(s->ncertificates <= NODE_CERTIFICATES_MAX);
+	assert(s->nlisteners <= NODE_LISTENERS_MAX);
 	snprintf(instance, sizeof(instance), "%016" PRIx64, s->instance);
 	status_json_put_text(o, "node", s->node);
 	status_json_put_text(o, "version", PACKAGE_VERSION);
@@ -534,6 +549,7 @@ json_t *node_status_object(const struct node_status *s)
 	json_object_set_new(o, "upstreams", status_json_upstreams(s));
 	json_object_set_new(o, "refusals", status_json_refusals(s));
 	json_object_set_new(o, "access_log", status_json_access_log(s));
+	json_object_set_new(o, "listeners", status_json_listeners(s));
 	json_object_set_new(o, "certificates", status_json_certificates(s));
 	json_object_set_new(o, "purges", status_json_purges(s));
 	json_object_set_new(o, "copies", status_json_copies(s));

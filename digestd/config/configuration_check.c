@@ -21,6 +21,7 @@
 #include "digestd/mesh/peerset.h"
 #include "digestd/mesh/serving_lease.h"
 #include "digestd/node/site.h"
+#include "digestd/os/listen_path.h"
 #include "digestd/os/syslog_socket.h"
 
 /* What the program, its tables and what is on its way need at least. */
@@ -225,6 +226,31 @@ static void configuration_check_around(const struct config_check *check,
 	config_report(check->errors, "there is no folder %s\n", folder);
 }
 
+/* One at a UNIX socket. */
+static void configuration_check_listener(const struct config_check *check,
+					 const char *option,
+					 const char *address)
+{
+	struct listen_local_rights rights;
+	struct listen_path_text text;
+	const char *unknown;
+	struct stat st;
+
+	if (!address || !listen_path_read(address, &text))
+		return;
+	if (!lstat(text.path, &st) && !S_ISSOCK(st.st_mode))
+		configuration_check_refuse(check, option,
+					   "something that is no socket is "
+					   "there");
+	configuration_check_around(check, option, text.path);
+	unknown = listen_path_rights(&text, &rights);
+	if (!unknown)
+		return;
+	config_report_option(check, option, check->errors);
+	config_report(check->errors, "there is no %s %s\n", unknown,
+		      *unknown == 'u' ? text.user : text.group);
+}
+
 static void configuration_check_paths(const struct config *c,
 				      const struct config_check *check)
 {
@@ -239,6 +265,8 @@ static void configuration_check_paths(const struct config *c,
 			configuration_check_around(check, "access_log",
 						   c->access_log);
 	}
+	configuration_check_listener(check, "listen_data", c->listen_data);
+	configuration_check_listener(check, "listen_admin", c->listen_admin);
 	if (c->control && strcmp(c->control, "none") != 0)
 		configuration_check_around(check, "control", c->control);
 	if (c->disk_path)

@@ -14,24 +14,32 @@
 #include "digestd/config/value.h"
 #include "digestd/node/site.h"
 #include "digestd/os/address_prefix.h"
+#include "digestd/os/listen_path.h"
 #include "digestd/peers/upstream.h"
 
 struct endpoint {
+	char path[LISTEN_PATH_BYTES]; /* of a UNIX socket, or "" */
 	bool v4, v6;  /* families that it listens on */
 	bool any;     /* all their addresses */
 	unsigned char address[16];
 	long port;
 };
 
-/* The text has been checked: it is an address (value_is_address()). */
+/* The text has been checked: it is the address of a listener. */
 static struct endpoint configuration_listeners_endpoint_parse(const char *text)
 {
 	static const unsigned char none[16];
 	const char *colon = strrchr(text, ':');
 	size_t len = (size_t)(colon - text);
 	struct endpoint e = { .port = strtol(colon + 1, NULL, 10) };
+	struct listen_path_text path;
 	char host[64] = "";
 
+	if (listen_path_read(text, &path)) {
+		e = (struct endpoint){ .port = 0 };
+		memcpy(e.path, path.path, sizeof(e.path));
+		return e;
+	}
 	e.v6 = !len || text[0] == '[';
 	e.v4 = text[0] != '[';
 	if (len && e.v6)
@@ -48,6 +56,8 @@ static struct endpoint configuration_listeners_endpoint_parse(const char *text)
 static bool configuration_listeners_endpoint_overlaps(const struct endpoint *a,
 						      const struct endpoint *b)
 {
+	if (*a->path)
+		return !strcmp(a->path, b->path);
 	if (a->port != b->port || !a->port)
 		return false;
 	if (!(a->v4 && b->v4) && !(a->v6 && b->v6))
@@ -92,8 +102,9 @@ void config_listeners_check(const struct config *c,
 				continue;
 			config_report_option(check, all[i].option,
 					     check->errors);
-			config_report(check->errors, "\"%s\" is the port of "
+			config_report(check->errors, "\"%s\" is the %s of "
 				      "%s (\"%s\", line %u)\n", all[i].text,
+				      *a.path ? "path" : "port",
 				      all[j].option, all[j].text,
 				      config_check_line(check,
 							all[j].option));
@@ -229,7 +240,8 @@ void config_listeners_check_open(const struct config *c,
 	    clients.count)
 		return;
 	data = configuration_listeners_endpoint_parse(c->listen_data);
-	if (!data.any && configuration_listeners_is_local(&data))
+	if (*data.path ||
+	    (!data.any && configuration_listeners_is_local(&data)))
 		return;
 	config_report_option(check, "forward", check->warnings);
 	config_report(check->warnings, "everybody who reaches listen_data can "

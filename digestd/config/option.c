@@ -26,6 +26,7 @@
 #include "digestd/http/setcookie.h"
 #include "digestd/store/store.h"
 #include "digestd/os/address_prefix.h"
+#include "digestd/os/listen_path.h"
 #include "digestd/os/log.h"
 #include "digestd/os/processors.h"
 #include "digestd/peers/member_source.h"
@@ -171,6 +172,13 @@ static bool option_read_probation(const char *text, double *out)
 	       (*out == 0 || (*out >= .0001 && *out <= .9));
 }
 
+static bool option_is_listener(const char *text)
+{
+	struct listen_path_text path;
+
+	return value_is_address(text) || listen_path_read(text, &path);
+}
+
 /* clang-format off */
 static const struct kind kinds[] = {
 	[TEXT] = { .text = option_is_some, .wrong = "is empty" },
@@ -181,6 +189,9 @@ static const struct kind kinds[] = {
 		    .wrong = "is not a token (letters, digits, - . _)" },
 	[ADDRESS] = { .text = value_is_address,
 		      .wrong = "is not an address such as 127.0.0.1:8080" },
+	[LISTENER] = { .text = option_is_listener,
+		       .wrong = "is not an address such as 127.0.0.1:8080, nor "
+				"unix:/PATH,mode=0660,user=NAME,group=NAME" },
 	[URL] = { .text = upstream_is_url,
 		  .wrong = "is not a URL such as http://host:port" },
 	[URLS] = { .text = upstream_is_url,
@@ -202,7 +213,7 @@ static const struct kind kinds[] = {
 	[TELL] = { .names = admission_tell_names },
 	[PREFIXES] = { .text = option_is_prefixes,
 		       .wrong = "is not an address or prefix such as 192.0.2.1 "
-				"or 10.0.0.0/8, of up to 64" },
+				"or 10.0.0.0/8, nor unix:, of up to 64" },
 	[FORWARDED] = { .names = forwarded_names },
 	[PLACEMENT] = { .names = placement_names },
 	[INVALIDATION] = { .names = invalidation_mode_names },

@@ -59,6 +59,8 @@ static struct node_status numbered(void)
 		.started_s = 1000000,
 		.uptime_s = 60,
 		.threads = 2,
+		.listeners = { { "data", "unix:/d" }, { "admin", "[::]:2" } },
+		.nlisteners = 2,
 		.certificates = { { "data", 2000000000 }, { "peer", 7 } },
 		.ncertificates = 2,
 		.tls_admin_failed = 5,
@@ -420,6 +422,9 @@ static void test_json(void **state)
 	assert_true(json_is_true(json_object_get(o, "ready")));
 	check_member(o, "uptime_s", 60);
 	check_member(o, "threads", 2);
+	d = json_array_get(json_object_get(o, "listeners"), 1);
+	check_text(d, "listener", "admin");
+	check_text(d, "address", "[::]:2");
 	d = json_array_get(json_object_get(o, "certificates"), 1);
 	check_text(d, "listener", "peer");
 	check_member(d, "expires", 7);

@@ -61,7 +61,7 @@ static const struct row faults[] = {
 	  AT ":4: cluster_key: \"\" is empty\n" },
 	{ "an address", NODE "listen_data = \"here\"\n" ORIGIN,
 	  AT ":2: listen_data: \"here\" is not an address such as "
-	  "127.0.0.1:8080\n" },
+	  "127.0.0.1:8080, nor unix:/PATH,mode=0660,user=NAME,group=NAME\n" },
 	{ "a URL", NODE LISTEN "default_origin = \"o:80\"\n",
 	  AT ":3: default_origin: \"o:80\" is not a URL such as "
 	  "http://host:port\n" },
@@ -76,7 +76,7 @@ static const struct row faults[] = {
 	  AT ":4: admission_tell: \"all\" is not none, nginx or field\n" },
 	{ "a list of addresses", BASE "trusted_proxies = \"10.0.0.1, x\"\n",
 	  AT ":4: trusted_proxies: \"x\" is not an address or prefix such as "
-	  "192.0.2.1 or 10.0.0.0/8, of up to 64\n" },
+	  "192.0.2.1 or 10.0.0.0/8, nor unix:, of up to 64\n" },
 	{ "what origins are told", BASE "forwarded = \"me\"\n",
 	  AT ":4: forwarded: \"me\" is not none, for, x-forwarded or "
 	  "forwarded\n" },
@@ -263,7 +263,7 @@ static const struct row faults[] = {
 	  "a value with blanks needs quotes\n"
 	  AT ":1: no such option 'nod'; is 'node' meant?\n"
 	  AT ":2: listen_data: \"here\" is not an address such as "
-	  "127.0.0.1:8080\n"
+	  "127.0.0.1:8080, nor unix:/PATH,mode=0660,user=NAME,group=NAME\n"
 	  AT ":4: poll: \"2ms\" is not between 10ms and 1h\n"
 	  AT ":5: no such option 'colour'\n"
 	  AT ":7: no such option 'urls' in section origin; is 'url' meant?\n" },

@@ -67,7 +67,7 @@ def page():
 
 def stand_ins(folder):
     os.makedirs(folder / "bin")
-    for name in ("etc", "cache", "log", "work"):
+    for name in ("etc", "cache", "log", "run", "work"):
         os.makedirs(folder / name)
     for name, text in (("systemctl", SYSTEMCTL), ("apt", APT)):
         path = folder / "bin" / name
@@ -87,6 +87,7 @@ def replaced(text, ports, folder):
     """For this machine."""
     for old, new in (("/etc/digestd", f"{folder}/etc/digestd"),
                      ("/var/cache/digestd", f"{folder}/cache"),
+                     ("/run/digestd", f"{folder}/run"),
                      ("/var/log/digestd", f"{folder}/log")):
         text = text.replace(old, new)
     if os.geteuid():  # only root can be somebody else
