@@ -472,7 +472,7 @@ static void *run(void *arg)
 	return arg;
 }
 
-int served_set_up(void **state)
+int served_make(struct loop *loop, struct server **out)
 {
 	const struct server_settings settings = {
 		.listen = at.listen ? at.listen : "127.0.0.1:0",
@@ -492,6 +492,11 @@ int served_set_up(void **state)
 		.trusted = at.trusted,
 	};
 
+	return server_new(loop, &settings, &handler, NULL, out);
+}
+
+int served_set_up(void **state)
+{
 	(void)state;
 	alarm(TEST_LIMIT_S);
 	signal(SIGPIPE, SIG_IGN);
@@ -499,8 +504,7 @@ int served_set_up(void **state)
 	at.turn = (struct loop_call){ .run = end_turn };
 	at.turn_bytes = at.turn_most = 0;
 	assert_int_equal(loop_new(&at.loop), 0);
-	assert_int_equal(server_new(at.loop, &settings, &handler, NULL,
-				    &at.server), 0);
+	assert_int_equal(served_make(at.loop, &at.server), 0);
 	atomic_store(&at.begun, 0);
 	atomic_store(&at.done, 0);
 	atomic_store(&at.aborted, 0);

@@ -53,6 +53,9 @@ extern struct served at;
 int served_set_up(void **state);
 int served_tear_down(void **state);
 
+/* Makes such a server in another loop. */
+int served_make(struct loop *loop, struct server **out);
+
 /* Has the server drain; for a call in its loop. And waits until it has. */
 void served_drain(void *arg);
 void served_wait_drained(void);
