@@ -57,13 +57,28 @@ static char *ask_row(const struct row *row)
 	return hear(fd, NULL);
 }
 
-/* Whether the i-th has failed. */
+/* Each exchange that began has ended. */
+static int stop_server(void **state)
+{
+	int err = served_tear_down(state);
+
+	assert_int_equal(atomic_load(&at.done) + atomic_load(&at.aborted),
+			 atomic_load(&at.begun));
+	return err;
+}
+
+/* Whether the i-th has failed. fresh: of a server that has served nothing, and
+ * so has kept no memory. */
 static bool round_fails(const struct row *row, unsigned i,
-			const struct fault_kind *kind)
+			const struct fault_kind *kind, bool fresh)
 {
 	char *reply;
 	bool failed;
 
+	if (fresh) {
+		stop_server(NULL);
+		assert_int_equal(served_set_up(NULL), 0);
+	}
 	kind->arm(i);
 	reply = ask_row(row);
 	failed = kind->disarm();
@@ -78,13 +93,13 @@ static bool round_fails(const struct row *row, unsigned i,
 	return failed;
 }
 
-static void each_round(const struct fault_kind *kind)
+static void each_round(const struct fault_kind *kind, bool fresh)
 {
 	for (size_t r = 0; r < NROWS(rows); r++) {
 		unsigned quiet = 0, i;
 
 		for (i = 1; i < MAX_CALLS && quiet < QUIET; i++)
-			quiet = round_fails(&rows[r], i, kind) ?
+			quiet = round_fails(&rows[r], i, kind, fresh) ?
 					0 : quiet + 1;
 		assert_in_range(i, QUIET, MAX_CALLS - 1);
 	}
@@ -93,7 +108,7 @@ static void each_round(const struct fault_kind *kind)
 static void without_memory(void **state)
 {
 	(void)state;
-	each_round(&fault_of_memory);
+	each_round(&fault_of_memory, true);
 }
 
 static const struct failing_call failing_calls[] = {
@@ -105,9 +120,8 @@ static const struct failing_call failing_calls[] = {
 static void with_calls_that_fail(void **state)
 {
 	(void)state;
-	for (size_t f = 0; f < NROWS(failing_calls); f++) {
-		each_round(fault_of_call(&failing_calls[f]));
-	}
+	for (size_t f = 0; f < NROWS(failing_calls); f++)
+		each_round(fault_of_call(&failing_calls[f]), false);
 }
 
 static void on_request(void *arg, struct exchange *x)
@@ -165,15 +179,6 @@ static void none_is_made(void **state)
 	loop_free(&loop);
 }
 
-static int tear_down(void **state)
-{
-	int err = served_tear_down(state);
-
-	assert_int_equal(atomic_load(&at.done) + atomic_load(&at.aborted),
-			 atomic_load(&at.begun));
-	return err;
-}
-
 static int set_up_library(void **state)
 {
 	clients = pthread_self();
@@ -192,13 +197,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(without_memory, set_up_library,
-						tear_down),
+						stop_server),
 		cmocka_unit_test_setup_teardown(without_memory, set_up_strict,
-						tear_down),
+						stop_server),
 		cmocka_unit_test_setup_teardown(with_calls_that_fail,
-						set_up_strict, tear_down),
+						set_up_strict, stop_server),
 		cmocka_unit_test_setup_teardown(with_calls_that_fail,
-						set_up_library, tear_down),
+						set_up_library, stop_server),
 		cmocka_unit_test(none_is_made),
 	};
 
