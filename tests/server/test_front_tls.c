@@ -3,6 +3,8 @@
  * many pieces it comes. What is left unread would be read only when something
  * else comes, which it does not here.
  */
+#include "config.h"
+
 #include "tests/server/served.h"
 
 #include <gnutls/gnutls.h>
@@ -10,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "digestd/os/address_prefix.h"
 #include "digestd/tls/tls.h"
 #include "tests/tls/certificate.h"
 
@@ -63,9 +66,17 @@ static ssize_t client_push(gnutls_transport_ptr_t arg, const void *data,
 	return (ssize_t)len;
 }
 
-static void client_open(void)
+/* before: what is said in clear, before the handshake; protocol: what is asked
+ * for by ALPN, null: nothing. Returns what becomes of the handshake. */
+static int client_connect(const char *before, const char *protocol)
 {
+	const gnutls_datum_t name = {
+		(unsigned char *)(uintptr_t)protocol,
+		protocol ? (unsigned)strlen(protocol) : 0,
+	};
+
 	client.fd = dial();
+	say(client.fd, before);
 	client.len = 0;
 	client.collects = false;
 	assert_int_equal(gnutls_init(&client.session, GNUTLS_CLIENT), 0);
@@ -75,10 +86,22 @@ static void client_open(void)
 	gnutls_transport_set_ptr(client.session,
 				 (gnutls_transport_ptr_t)(intptr_t)client.fd);
 	gnutls_transport_set_push_function(client.session, client_push);
-	assert_int_equal(gnutls_handshake(client.session), 0);
+	if (protocol)
+		gnutls_alpn_set_protocols(client.session, &name, 1, 0);
+	return gnutls_handshake(client.session);
+}
+
+static void client_open_with(const char *before, const char *protocol)
+{
+	assert_int_equal(client_connect(before, protocol), 0);
 	assert_int_equal(gnutls_protocol_get_version(client.session),
 			 GNUTLS_TLS1_3);
 	client.collects = true;
+}
+
+static void client_open(void)
+{
+	client_open_with("", NULL);
 }
 
 static void client_send_text(const char *text)
@@ -217,6 +240,116 @@ static void ends_of_tunnels(void **state)
 	}
 }
 
+/* Reads until a text is there; the bytes of frames are in between. */
+static void client_hear_text(const char *text)
+{
+	size_t have = 0;
+	ssize_t n;
+
+	while (!memmem(client.got, have, text, strlen(text))) {
+		n = gnutls_record_recv(client.session, client.got + have,
+				       sizeof(client.got) - have);
+		assert_true(n > 0 || n == GNUTLS_E_AGAIN);
+		have += n > 0 ? (size_t)n : 0;
+	}
+}
+
+/* Whether the handler is told that the client came by TLS. */
+static void asks_by_http1(void)
+{
+	client_send_text("GET /claim" CLOSE);
+	client_send_all(client.len);
+	assert_int_equal(client_hear(), 1);
+}
+
+static void asks_by_http2(void)
+{
+	static const char text[] =
+		"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+		"\0\0\0\4\0\0\0\0\0" /* no settings */
+		/* GET, https, /claim, h */
+		"\0\0\15\1\5\0\0\0\1\x82\x87\x04\6/claim\x41\1h";
+	/* an indexed ":status: 200" at the beginning of HEADERS */
+	static const char start[] = "\1\4\0\0\0\1\x88";
+
+	assert_int_equal(gnutls_record_send(client.session, text,
+					    sizeof(text) - 1),
+			 sizeof(text) - 1);
+	client_send_all(client.len);
+	client_hear_text("none");
+	assert_non_null(memmem(client.got, sizeof(client.got), start,
+			       sizeof(start) - 1));
+}
+
+/* Which protocol a client speaks is its choice in the handshake; one that does
+ * not choose speaks HTTP/1.1, and one that chooses another is refused. */
+static void protocols_by_alpn(void **state)
+{
+	static const struct {
+		const char *protocol;
+		void (*asks)(void);
+	} choices[] = {
+		{ "h2", asks_by_http2 },
+		{ "http/1.1", asks_by_http1 },
+		{ NULL, asks_by_http1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(choices); i++) {
+		memset(client.got, 0, sizeof(client.got));
+		client_open_with("", choices[i].protocol);
+		choices[i].asks();
+		client_close();
+	}
+	assert_int_equal(client_connect("", "something"),
+			 GNUTLS_E_FATAL_ALERT_RECEIVED);
+	assert_int_equal(gnutls_alert_get(client.session),
+			 GNUTLS_A_NO_APPLICATION_PROTOCOL);
+	client_close();
+}
+
+/* A load balancer's word comes before the handshake, and what it says of the
+ * client is what counts. */
+static void behind_a_load_balancer(void **state)
+{
+	(void)state;
+	client_open_with("PROXY TCP4 192.0.2.7 192.0.2.1 4000 443\r\n", NULL);
+	client_send_text("GET /who" CLOSE);
+	client_send_all(client.len);
+	assert_int_equal(client_hear(), 1);
+	assert_non_null(strstr(client.got, "192.0.2.7 4000 https -;"));
+	client_close();
+}
+
+static struct address_prefixes loopback;
+
+static int set_up_proxied(void **state)
+{
+	assert_true(address_prefixes_read("127.0.0.1", &loopback));
+	at.strict = at.proxy_protocol = true;
+	at.trusted = &loopback;
+	return served_set_up(state);
+}
+
+static int tear_down_proxied(void **state)
+{
+	at.proxy_protocol = false;
+	at.trusted = NULL;
+	return served_tear_down(state);
+}
+
+static int set_up_http2(void **state)
+{
+	at.strict = at.http2 = true;
+	return served_set_up(state);
+}
+
+static int tear_down_http2(void **state)
+{
+	at.http2 = false;
+	return served_tear_down(state);
+}
+
 static int set_up(void **state)
 {
 	at.strict = true;
@@ -249,6 +382,11 @@ int main(void)
 						served_tear_down),
 		cmocka_unit_test_setup_teardown(ends_of_tunnels, set_up,
 						served_tear_down),
+		cmocka_unit_test_setup_teardown(
+			protocols_by_alpn, set_up_http2, tear_down_http2),
+		cmocka_unit_test_setup_teardown(behind_a_load_balancer,
+						set_up_proxied,
+						tear_down_proxied),
 	};
 
 	return cmocka_run_group_tests(tests, set_up_all, tear_down_all);
