@@ -3,16 +3,26 @@
  */
 #include "tests/server/served.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "digestd/os/address_prefix.h"
+#include "tests/os/call_faults.h"
+#include "tests/spared.h"
 
 static struct address_prefixes trusted;
+static pthread_t clients;
+
+bool spared_thread(void)
+{
+	return pthread_equal(pthread_self(), clients);
+}
 
 static int set_up_for(const char *who)
 {
+	clients = pthread_self();
 	assert_true(address_prefixes_read(who, &trusted));
 	at.strict = at.proxy_protocol = true;
 	at.trusted = &trusted;
@@ -173,6 +183,45 @@ static void strangers_are_not_believed(void **state)
 	free(reply);
 }
 
+/* A connection that breaks when its header is looked at, or taken, is over; the
+ * next one is served. */
+static void headers_that_cannot_be_read(void **state)
+{
+	char *reply;
+
+	(void)state;
+	for (unsigned i = 1; i <= 2; i++) {
+		call_fail_at("recv", i, ECONNRESET);
+		reply = ask_as(0, false);
+		assert_true(call_failed());
+		call_fail_at("", 0, 0);
+		assert_string_equal(reply, "");
+		free(reply);
+		reply = ask_as(0, false);
+		assert_non_null(strstr(reply, rows[0].who));
+		free(reply);
+	}
+	assert_int_equal(atomic_load(&at.begun), 2);
+}
+
+/* Who has not begun when the server drains is closed, and it is no fault. */
+static void a_drain_waits_for_no_header(void **state)
+{
+	int fd = dial();
+	char *reply;
+
+	(void)state;
+	say(fd, "PROXY TCP4");
+	usleep(10000);
+	at.stop = (struct loop_call){ .run = served_drain };
+	loop_post(at.loop, &at.stop);
+	served_wait_drained();
+	reply = hear(fd, NULL);
+	assert_string_equal(reply, "");
+	free(reply);
+	assert_int_equal(server_proxy_refused(at.server), 0);
+}
+
 #define CASE(f, set_up) \
 	cmocka_unit_test_setup_teardown(f, set_up, served_tear_down)
 
@@ -182,6 +231,8 @@ int main(void)
 		CASE(headers, set_up),
 		CASE(ends_before_a_header, set_up),
 		CASE(limits_are_of_clients, set_up),
+		CASE(headers_that_cannot_be_read, set_up),
+		CASE(a_drain_waits_for_no_header, set_up),
 		CASE(strangers_are_not_believed, set_up_for_others),
 	};
 
