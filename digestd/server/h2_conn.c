@@ -71,8 +71,9 @@ void h2_conn_drain(struct front_conn *c)
 	static const uint8_t word[8] = "goodbye";
 	struct h2_conn *h2 = c->h2;
 
-	if (!h2 || h2->leaving)
+	if (!h2)
 		return;
+	assert(!h2->leaving); /* a server drains once */
 	h2->leaving = h2->stirred = true;
 	/* requests that are on their way are served; those that come after the
 	 * answer to this were sent by who knew better */

@@ -85,10 +85,10 @@ static ssize_t h2_output_read_stream(struct front_exchange *fx, size_t cap,
 {
 	struct h2_gather *g = front_conn_of(&fx->x)->h2->gather;
 	struct front_stream *stream = fx->stream;
-	size_t room = (size_t)(g->end - g->at) - HEADER_BYTES, n = 0;
+	size_t n = 0;
 
-	if (cap > room)
-		cap = room;
+	/* there is room for a frame before nghttp2 is asked for one */
+	assert(cap <= (size_t)(g->end - g->at) - HEADER_BYTES);
 	while (n < cap && !stream->ended && !stream->waits)
 		n += front_stream_read(stream, g->at + HEADER_BYTES + n,
 				       cap - n);
@@ -140,7 +140,8 @@ int h2_output_add_data(struct front_conn *c, struct front_exchange *fx,
 		g->at += len;
 		if (len)
 			h2_output_add(g, g->at - len, len);
-	} else if (len) {
+	} else {
+		assert(len); /* what is in memory is not empty */
 		h2_output_add(g, fx->h2.at, len);
 		fx->h2.at += len;
 		fx->h2.left -= len;

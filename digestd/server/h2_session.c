@@ -4,6 +4,7 @@
  * bodies included, and the limits that it has itself: streams at a time, frames
  * that wait to be acknowledged.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -94,8 +95,9 @@ static int h2_session_on_field(struct front_conn *c, const nghttp2_frame *frame,
 {
 	struct front_exchange *fx;
 
-	if (frame->hd.type != NGHTTP2_HEADERS)
-		return 0;
+	/* the other frame with fields is PUSH_PROMISE, which clients may not
+	 * send (RFC 9113, 8.4) */
+	assert(frame->hd.type == NGHTTP2_HEADERS);
 	if (frame->headers.cat == NGHTTP2_HCAT_REQUEST)
 		return h2_request_add(c, name, value) ? 0 :
 							h2_session_give_up(c);
@@ -203,8 +205,8 @@ static int h2_session_on_sent(nghttp2_session *session,
 		    frame->hd.type == NGHTTP2_HEADERS) &&
 		   frame->hd.flags & NGHTTP2_FLAG_END_STREAM) {
 		fx = h2_session_find(c, frame->hd.stream_id);
-		if (fx)
-			h2_reply_end(fx);
+		assert(fx); /* it lasts until its stream has closed */
+		h2_reply_end(fx);
 	}
 	return 0;
 }
