@@ -61,6 +61,8 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id,
 
 	(void)flags;
 	note(a->body, data, len);
+	if (a->expected)
+		assert_memory_equal(data, a->expected + a->len, len);
 	a->len += len;
 	/* of a slow one this is all: that of the stream stays closed */
 	nghttp2_session_consume_connection(session, len);
@@ -73,7 +75,9 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame,
 	struct h2_client *c = arg;
 
 	(void)session;
-	if (frame->hd.type == NGHTTP2_GOAWAY) {
+	if (frame->hd.type == NGHTTP2_PING) {
+		c->pongs += frame->hd.flags & NGHTTP2_FLAG_ACK;
+	} else if (frame->hd.type == NGHTTP2_GOAWAY) {
 		c->goaways++;
 		c->error = frame->goaway.error_code;
 		c->last_id = frame->goaway.last_stream_id;
@@ -98,6 +102,18 @@ static int on_close(nghttp2_session *session, int32_t id, uint32_t error,
 
 /* What goes */
 
+static void submit_trailers(nghttp2_session *session, int32_t id,
+			    const struct h2_answer *a)
+{
+	nghttp2_nv nv[FIELDS];
+	size_t n = a->ntrailers ? a->ntrailers : 1;
+
+	assert_true(n <= FIELDS);
+	for (size_t i = 0; i < n; i++)
+		nv[i] = *a->trailer;
+	nghttp2_submit_trailer(session, id, nv, n);
+}
+
 static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *buf,
 			 size_t cap, uint32_t *flags,
 			 nghttp2_data_source *source, void *arg)
@@ -114,7 +130,7 @@ static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *buf,
 		*flags |= NGHTTP2_DATA_FLAG_EOF;
 		if (a->trailer) {
 			*flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
-			nghttp2_submit_trailer(session, id, a->trailer, 1);
+			submit_trailers(session, id, a);
 		}
 	}
 	return (ssize_t)n;
@@ -194,6 +210,8 @@ void h2_client_open(struct h2_client *c, bool slow)
 							       on_close);
 	nghttp2_option_set_no_auto_window_update(option, slow);
 	nghttp2_option_set_no_http_messaging(option, 1);
+	/* until the server says what it takes */
+	nghttp2_option_set_peer_max_concurrent_streams(option, H2_ANSWERS);
 	nghttp2_option_set_max_send_header_block_length(option, 1 << 24);
 	assert_int_equal(nghttp2_session_client_new2(&c->session, callbacks, c,
 						     option), 0);
@@ -232,6 +250,15 @@ static void send_frames(struct h2_client *c)
 	while ((n = nghttp2_session_mem_send(c->session, &data)) > 0)
 		send_all(c, data, (size_t)n);
 	assert_int_equal(n, 0);
+}
+
+void h2_client_collect(struct h2_client *c, bool collects)
+{
+	const int on = collects;
+
+	send_frames(c);
+	assert_int_equal(setsockopt(c->fd, IPPROTO_TCP, TCP_CORK, &on,
+				    sizeof(on)), 0);
 }
 
 void h2_client_send_frame(struct h2_client *c, unsigned type, unsigned flags,

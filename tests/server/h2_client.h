@@ -23,13 +23,15 @@ struct h2_answer {
 	size_t to_send;               /* of a body, left */
 	bool stuck;                   /* it is not sent */
 	const nghttp2_nv *trailer;    /* behind it; null: none */
+	size_t ntrailers;             /* so often; 0: once */
+	const char *expected;         /* what comes; null: anything */
 };
 
 struct h2_client {
 	int fd;
 	nghttp2_session *session;
 	bool over;          /* the server has closed it */
-	unsigned goaways;
+	unsigned goaways, pongs;
 	uint32_t error;     /* of the last */
 	int32_t last_id;
 	struct h2_answer answers[H2_ANSWERS]; /* by stream id / 2 */
@@ -53,6 +55,9 @@ int32_t h2_client_ask(struct h2_client *c, const char *method, const char *path,
 int32_t h2_client_ask_raw(struct h2_client *c, const struct h2_field *fields);
 
 struct h2_answer *h2_client_answer(struct h2_client *c, int32_t id);
+
+/* What is sent from now on waits; and goes out, in as few packets as can be. */
+void h2_client_collect(struct h2_client *c, bool collects);
 
 /* Sends a frame past nghttp2. */
 void h2_client_send_frame(struct h2_client *c, unsigned type, unsigned flags,

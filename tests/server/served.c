@@ -177,6 +177,7 @@ struct upload {
 	size_t taken;
 	bool pause;
 	bool begun, whole, ended; /* of one that is answered meanwhile */
+	bool over;                /* and nothing more is said */
 };
 
 /* "begun", and how much has come once that is all. */
@@ -190,22 +191,26 @@ static ssize_t both_read(void *arg, void *buf, size_t cap)
 	}
 	if (!u->whole)
 		return BODY_WAIT;
-	if (u->ended)
+	if (u->ended) {
+		u->over = true;
 		return BODY_END;
+	}
 	u->ended = true;
 	return snprintf(buf, cap, "%zu", u->taken);
 }
 
 /* Takes the request's body beside the reply, to its end or (early) not, or
- * (after) behind a reply that ends at once. */
+ * (after) behind a reply that ends at once: see on_both_body(). */
 static void start_both(struct exchange *x, bool early, bool after)
 {
 	struct upload *u = calloc(1, sizeof(*u));
 	const struct body_source source = { .read = both_read, .arg = u };
 
 	u->x = x;
-	u->whole = u->ended = early || after;
+	u->whole = u->ended = after;
 	exchange_set_data(x, u);
+	if (!strcmp(exchange_request(x)->target, "/both?drop"))
+		at.waiting = x;
 	exchange_set_duplex(x);
 	exchange_reply_stream(x, 200, NULL, -1, &source);
 	if (early)
@@ -236,6 +241,18 @@ static ssize_t flow_read(void *arg, void *buf, size_t cap)
 	if (at.turn_bytes > at.turn_most)
 		at.turn_most = at.turn_bytes;
 	return (ssize_t)cap;
+}
+
+/* So that what is in the wrong place shows; "bbb" at both ends. */
+static void fill_big(void)
+{
+	enum { PERIOD = 65537 };
+
+	if (at.big[0])
+		return;
+	memset(at.big, 'b', BIG);
+	for (size_t i = PERIOD; i < BIG; i += PERIOD)
+		at.big[i] = (char)('a' + i / PERIOD % 26);
 }
 
 static bool is_both(const char *target)
@@ -321,17 +338,105 @@ static void start_echo(struct exchange *x)
 	fields_free(&f);
 }
 
+/* Fields that not every protocol has room for. */
+static void reply_with_field(struct exchange *x, unsigned status, size_t len)
+{
+	char *value = calloc(1, len + 1);
+	struct fields f;
+
+	fields_init(&f);
+	memset(value, 'v', len);
+	assert_int_equal(fields_add(&f, "X-Long", value), 0);
+	if (status < 200)
+		exchange_interim(x, status, &f);
+	else
+		exchange_reply_copy(x, status, &f, "long", 4);
+	fields_free(&f);
+	free(value);
+}
+
+/* With the date of an origin, and a shared body of this length. */
+static void reply_dated(struct exchange *x, size_t len)
+{
+	const struct body_memory body = { at.big, len, count_release, NULL };
+	struct shared_reply *reply = NULL;
+	struct fields f;
+
+	fields_init(&f);
+	if (!fields_add(&f, "Date", "Sun, 06 Nov 1994 08:49:37 GMT"))
+		reply = shared_reply_new(200, &f, &body);
+	if (!reply || !exchange_reply_shared(x, reply))
+		exchange_reply_error(x, 503, NULL);
+	shared_reply_unref(reply);
+	fields_free(&f);
+}
+
+static void reply_to(struct exchange *x, const char *t);
+
+/* Of two exchanges one may answer the other's request. */
+static void reply_to_waiting(struct exchange *x, const char *t)
+{
+	if (!strcmp(t, "/wake")) {
+		exchange_resume_body(at.waiting);
+		exchange_wake(at.waiting);
+	} else {
+		reply_to(at.waiting, t);
+	}
+	exchange_reply_copy(x, 200, NULL, "answered", 8);
+}
+
 static void on_request(void *arg, struct exchange *x)
 {
-	const struct server_request *r = exchange_request(x);
-	const char *t = r->target;
-
 	(void)arg;
 	atomic_fetch_add(&at.begun, 1);
-	if (!strcmp(t, "/a%41?q")) {
-		exchange_reply_copy(x, 200, NULL, t, strlen(t));
-	} else if (!strcmp(t, "/big")) {
+	reply_to(x, exchange_request(x)->target);
+}
+
+/* Replies that are there as a whole. Returns whether it is one. */
+static bool reply_whole(struct exchange *x, const char *t)
+{
+	if (!strcmp(t, "/big")) {
 		exchange_reply(x, 200, NULL, at.big, BIG, count_release, NULL);
+	} else if (!strcmp(t, "/small")) {
+		exchange_reply(x, 200, NULL, at.big, 10, count_release, NULL);
+	} else if (!strcmp(t, "/empty")) {
+		exchange_reply(x, 200, NULL, NULL, 0, NULL, NULL);
+	} else if (!strcmp(t, "/blank")) {
+		exchange_reply_copy(x, 200, NULL, NULL, 0);
+	} else if (!strcmp(t, "/304")) {
+		exchange_reply(x, 304, NULL, NULL, 0, NULL, NULL);
+	} else if (!strcmp(t, "/204")) {
+		exchange_reply(x, 204, NULL, NULL, 0, NULL, NULL);
+	} else if (!strcmp(t, "/shared")) {
+		reply_shared(x);
+	} else if (!strcmp(t, "/dated")) {
+		reply_dated(x, 5);
+	} else if (!strcmp(t, "/dated/empty")) {
+		reply_dated(x, 0);
+	} else if (!strcmp(t, "/long")) {
+		reply_with_field(x, 200, 120000);
+	} else if (!strcmp(t, "/long/hint")) {
+		reply_with_field(x, 103, 9000);
+		exchange_reply_copy(x, 200, NULL, "short", 5);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static void reply_to(struct exchange *x, const char *t)
+{
+	const struct server_request *r = exchange_request(x);
+
+	if (reply_whole(x, t))
+		return;
+	if (!strncmp(t, "/hints/", 7)) {
+		exchange_interim(x, 103, NULL);
+		reply_to(x, t + 6);
+	} else if (!strncmp(t, "/answer/", 8)) {
+		reply_to_waiting(x, t + 7);
+	} else if (!strcmp(t, "/a%41?q")) {
+		exchange_reply_copy(x, 200, NULL, t, strlen(t));
 	} else if (!strcmp(t, "/drip")) {
 		start_drip(x, 5000, true, false);
 	} else if (!strcmp(t, "/chunks") || !strcmp(t, "/stuck")) {
@@ -356,8 +461,6 @@ static void on_request(void *arg, struct exchange *x)
 		reply_after_hints(x, FLOOD);
 	} else if (!strcmp(t, "/never")) {
 		reply_late(x, 60000);
-	} else if (!strcmp(t, "/shared")) {
-		reply_shared(x);
 	} else if (!strcmp(t, "/wait")) {
 		at.waiting = x;
 	} else if (!strcmp(t, "/abort")) {
@@ -367,11 +470,10 @@ static void on_request(void *arg, struct exchange *x)
 
 		exchange_reply_copy(x, r->https ? 200 : 203, NULL,
 				    claim ? claim : "none", 4);
-	} else if (!strcmp(t, "/304")) {
-		exchange_reply(x, 304, NULL, NULL, 0, NULL, NULL);
-	} else if (!strcmp(t, "/204")) {
-		exchange_reply(x, 204, NULL, NULL, 0, NULL, NULL);
-	} else if (!strcmp(t, "/upload")) {
+	} else if (!strcmp(t, "/none")) {
+		start_drip(x, 0, false, false);
+	} else if (!strcmp(t, "/upload") || !strcmp(t, "/first") ||
+		   !strcmp(t, "/second")) {
 		struct upload *u = calloc(1, sizeof(*u));
 
 		if (u)
@@ -382,30 +484,61 @@ static void on_request(void *arg, struct exchange *x)
 	} else if (!strcmp(t, "/hold")) {
 		exchange_set_data(x, NULL);
 	} else if (is_both(t)) {
-		start_both(x, !strcmp(t, "/both?early"),
-			   !strcmp(t, "/both?after"));
+		start_both(x, !strcmp(t, "/both?early"), strlen(t) > 5);
 	} else {
 		exchange_reply_error(x, 404, NULL);
 	}
 }
 
+/* Takes no more for a moment. */
+static void upload_pause(struct upload *u)
+{
+	u->pause = true;
+	loop_timer_set(at.loop, &u->timer, loop_now_ms(at.loop) + 1,
+		       upload_fire, u);
+}
+
+/* Breaks an upload off whose reply has ended before, in one way or the other;
+ * (?drop) not before it is told to go on. Whether it was one of these. */
+static bool on_both_body(struct upload *u, const char *t)
+{
+	bool enough = !strcmp(t, "/both?enough"), cut = !strcmp(t, "/both?cut");
+
+	if (!strcmp(t, "/both?drop")) {
+		if (u->pause)
+			exchange_abort(u->x);
+		u->pause = true;
+		return true;
+	}
+	if ((enough || cut) && u->over)
+		exchange_end_upload(u->x, enough ? EXCHANGE_DONE :
+						   EXCHANGE_ABORTED);
+	else if (enough || cut)
+		upload_pause(u);
+	return enough || cut;
+}
+
 static size_t on_body(void *arg, struct exchange *x, const void *data,
 		      size_t len)
 {
+	const char *t = exchange_request(x)->target;
 	struct upload *u = exchange_data(x);
 
 	(void)arg;
 	if (exchange_request(x)->upgrade)
 		return echo_hear(exchange_data(x), data, len);
-	if (!u) /* which takes nothing */
+	if (!u || on_both_body(u, t)) /* which takes nothing */
 		return 0;
 	if (u->pause)
 		return 0;
+	if (!strcmp(t, "/first") || (!strcmp(t, "/second") && u->taken)) {
+		exchange_reply_copy(x, 200, NULL, t, strlen(t));
+		return len;
+	}
 	len = len < 50000 ? len : 50000;
+	len = strcmp(t, "/second") != 0 ? len : 1;
 	u->taken += len;
-	u->pause = true;
-	loop_timer_set(at.loop, &u->timer, loop_now_ms(at.loop) + 1,
-		       upload_fire, u);
+	upload_pause(u);
 	return len;
 }
 
@@ -442,10 +575,12 @@ static void on_done(void *arg, struct exchange *x, enum exchange_end end)
 	const char *t = exchange_request(x)->target;
 
 	(void)arg;
+	exchange_account(x, &at.account);
 	atomic_fetch_add(end == EXCHANGE_DONE ? &at.done : &at.aborted, 1);
 	if (!strcmp(t, "/tunnel")) {
 		free(exchange_data(x));
-	} else if (!strcmp(t, "/upload") || is_both(t)) {
+	} else if (!strcmp(t, "/upload") || !strcmp(t, "/first") ||
+		   !strcmp(t, "/second") || is_both(t)) {
 		struct upload *u = exchange_data(x);
 
 		if (u)
@@ -462,8 +597,34 @@ static void on_done(void *arg, struct exchange *x, enum exchange_end end)
 	}
 }
 
+static void on_refused(void *arg, struct exchange *x, unsigned status)
+{
+	(void)arg;
+	assert_non_null(exchange_request(x)->method);
+	atomic_store(&at.refused, (int)status);
+}
+
 static const struct server_handler handler = {
-	on_request, on_body, on_body_end, on_done, NULL,
+	on_request, on_body, on_body_end, on_done, on_refused,
+};
+
+/* One that wants to know nothing but what is asked for. */
+static void bare_fire(void *arg)
+{
+	(void)arg;
+	exchange_reply_copy(at.waiting, 200, NULL, "bare", 4);
+}
+
+static void bare_on_request(void *arg, struct exchange *x)
+{
+	(void)arg;
+	at.waiting = x;
+	loop_timer_set(at.loop, &at.timer, loop_now_ms(at.loop) + 5, bare_fire,
+		       NULL);
+}
+
+static const struct server_handler bare_handler = {
+	.on_request = bare_on_request,
 };
 
 static void *run(void *arg)
@@ -492,7 +653,8 @@ int served_make(struct loop *loop, struct server **out)
 		.trusted = at.trusted,
 	};
 
-	return server_new(loop, &settings, &handler, NULL, out);
+	return server_new(loop, &settings, at.bare ? &bare_handler : &handler,
+			  NULL, out);
 }
 
 int served_set_up(void **state)
@@ -500,7 +662,7 @@ int served_set_up(void **state)
 	(void)state;
 	alarm(TEST_LIMIT_S);
 	signal(SIGPIPE, SIG_IGN);
-	memset(at.big, 'b', BIG);
+	fill_big();
 	at.turn = (struct loop_call){ .run = end_turn };
 	at.turn_bytes = at.turn_most = 0;
 	assert_int_equal(loop_new(&at.loop), 0);
@@ -511,6 +673,7 @@ int served_set_up(void **state)
 	atomic_store(&at.released, 0);
 	atomic_store(&at.dropped, 0);
 	atomic_store(&at.taken, 0);
+	atomic_store(&at.refused, 0);
 	atomic_store(&at.drained, false);
 	return pthread_create(&at.thread, NULL, run, NULL);
 }

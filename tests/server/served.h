@@ -30,6 +30,10 @@ struct served {
 	size_t turn_bytes, turn_most;
 	struct shared_reply *shared;
 	struct exchange *waiting;
+	struct exchange_account account; /* of the last that is done */
+	atomic_int refused; /* the status of the last */
+	bool bare; /* a handler with nothing but on_request() */
+	struct loop_timer timer; /* that one's */
 	char *in_file; /* the same in memory that is sent without a copy */
 	bool strict; /* the engine */
 	unsigned max_connections, client_connections; /* 0: 1000; any */

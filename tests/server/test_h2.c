@@ -33,7 +33,8 @@ static int tear_down(void **state)
 }
 
 #define FIELDS(...) (const struct h2_field[]){ __VA_ARGS__, { NULL, NULL } }
-enum { FAILED = NGHTTP2_INTERNAL_ERROR };
+/* CUT: the same, behind the end of the answer. */
+enum { FAILED = NGHTTP2_INTERNAL_ERROR, CUT = 1000 };
 
 /* Requests, and what comes of them. */
 /* clang-format off */
@@ -62,6 +63,16 @@ static const struct {
 	{ "one that is given up", "GET", "/stuck", NULL, 0, 200, 0, 1000, "ddd", "", NULL, FAILED },
 	{ "none", "GET", "/abort", NULL, 0, 0, 0, 0, "", "", NULL, FAILED },
 	{ "after others", "GET", "/hints", NULL, 0, 200, 2, 6, "hinted", "link: </a>\n", "connection", 0 },
+	{ "after one that is too long", "GET", "/long/hint", NULL, 0, 200, 0, 5, "short", "", "x-long", 0 },
+	{ "an empty one", "GET", "/empty", NULL, 0, 200, 0, 0, "", "content-length: 0\n", NULL, 0 },
+	{ "an empty text", "GET", "/blank", NULL, 0, 200, 0, 0, "", "content-length: 0\n", NULL, 0 },
+	{ "none in pieces", "GET", "/none", NULL, 0, 200, 0, 0, "", "date: ", "content-length", 0 },
+	{ "with the date of an origin", "GET", "/dated", NULL, 0, 200, 0, 5, "bbbbb", "date: Sun, 06 Nov 1994 08:49:37 GMT\ncontent-length: 5\n", NULL, 0 },
+	{ "and without a body", "GET", "/dated/empty", NULL, 0, 200, 0, 0, "", "content-length: 0\n", NULL, 0 },
+	{ "a HEAD of a text", "HEAD", "/a%41?q", NULL, 0, 200, 0, 0, "", "content-length: 7\n", NULL, 0 },
+	{ "a HEAD of pieces", "HEAD", "/drip", NULL, 0, 200, 0, 0, "", "content-length: 5000\n", NULL, 0 },
+	{ "and of unknown length", "HEAD", "/chunks", NULL, 0, 200, 0, 0, "", "date: ", "content-length", 0 },
+	{ "a header that is too long", "GET", "/long", NULL, 0, 0, 0, 0, "", "", NULL, FAILED },
 	{ "304", "GET", "/304", NULL, 0, 304, 0, 0, "", "", "content-length", 0 },
 	{ "204", "GET", "/204", NULL, 0, 204, 0, 0, "", "", "content-length", 0 },
 	{ "an error", "GET", "/nowhere", NULL, 0, 404, 0, 14, "404 Not Found\n", "content-type: text/plain\n", NULL, 0 },
@@ -72,6 +83,12 @@ static const struct {
 	{ "one that nobody wants", "POST", "/nowhere", NULL, BIG, 404, 0, 14, "404", "", NULL, 0 },
 	{ "one beside its answer", "POST", "/both", NULL, 60000, 200, 0, 11, "begun 60000", "", NULL, 0 },
 	{ "one that its answer ends", "POST", "/both?early", NULL, BIG, 200, 0, 6, "begun ", "", NULL, 0 },
+	{ "one behind it that nobody takes", "POST", "/both?enough", NULL, BIG, 200, 0, 6, "begun ", "", NULL, 0 },
+	{ "one behind it that fails", "POST", "/both?cut", NULL, BIG, 200, 0, 6, "begun ", "", NULL, CUT },
+	{ "one that is answered at its beginning", "POST", "/first", NULL, BIG, 200, 0, 6, "/first", "", NULL, 0 },
+	{ "one that is answered when it goes on", "POST", "/second", NULL, 60000, 200, 0, 7, "/second", "", NULL, 0 },
+	{ "one that is answered before it is asked for", "POST", "/both?early", FIELDS({ "expect", "100-continue" }), 3, 200, 0, 6, "begun ", "", NULL, 0 },
+	{ "one that is given up before", "POST", "/abort", FIELDS({ "expect", "100-continue" }), 3, 0, 0, 0, "", "", NULL, FAILED },
 	{ "a claim", "GET", "/claim", FIELDS({ "x-forwarded-for", "abcd" }), 0, 203, 0, 4, "abcd", "", NULL, 0 },
 	{ "a method that is not done", "TRACE", "/", NULL, 0, 501, 0, 20, "501", "cache-control: no-store\n", NULL, 0 },
 	{ "another Host", "GET", "/", FIELDS({ "host", "i" }), 0, 400, 0, 16, "400", "", NULL, 0 },
@@ -90,9 +107,11 @@ static const struct {
 
 static void check(size_t i, const struct h2_answer *a)
 {
+	uint32_t error = talks[i].error == CUT ? FAILED : talks[i].error;
+
 	if (a->status != talks[i].status || a->interims != talks[i].interims ||
-	    a->len != talks[i].len || a->error != talks[i].error ||
-	    a->ended == (a->error != 0) ||
+	    a->len != talks[i].len || a->error != error ||
+	    a->ended != (!error || talks[i].error == CUT) ||
 	    strncmp(a->body, talks[i].body, strlen(talks[i].body)) ||
 	    !strstr(a->fields, talks[i].field) ||
 	    (talks[i].never && strstr(a->fields, talks[i].never)))
@@ -157,25 +176,47 @@ static void a_tunnel_that_is_not_dug(void **state)
 	h2_client_close(&c);
 }
 
+/* What is behind a body: fields of the connection, and of what a client may not
+ * say, are dropped; what is no field, or too much, ends the stream. */
 static void trailers_of_an_upload(void **state)
 {
+	static char much[16500];
 	static const struct {
-		const char *name, *answer;
-	} rows[] = { { "x-sum", "3 v" }, { "authorization", "3" } };
+		const char *path, *name, *value;
+		size_t copies;
+		const char *answer;
+		uint32_t error;
+	} rows[] = {
+		{ "/upload", "x-sum", "v", 1, "3 v", 0 },
+		{ "/upload", "x-sum", "v", 100, "3 v", 0 },
+		{ "/upload", "authorization", "v", 1, "3", 0 },
+		{ "/upload", "x-forwarded-for", "v", 1, "3", 0 },
+		{ "/upload", "x-sum", "v", 101, "", NGHTTP2_PROTOCOL_ERROR },
+		{ "/upload", "x-sum", much, 1, "", NGHTTP2_PROTOCOL_ERROR },
+		{ "/upload", "x-sum", "a\rb", 1, "", NGHTTP2_PROTOCOL_ERROR },
+		{ "/nowhere", "x-sum", "v", 1, "404 Not Found\n", 0 },
+	};
 	struct h2_client c;
 
 	(void)state;
+	memset(much, 'v', sizeof(much) - 1);
 	h2_client_open(&c, false);
 	for (size_t i = 0; i < NROWS(rows); i++) {
 		const nghttp2_nv nv = {
 			(uint8_t *)(uintptr_t)rows[i].name,
-			(uint8_t *)(uintptr_t)"v", strlen(rows[i].name), 1, 0
+			(uint8_t *)(uintptr_t)rows[i].value,
+			strlen(rows[i].name), strlen(rows[i].value), 0
 		};
-		int32_t id = h2_client_ask(&c, "POST", "/upload", NULL, 3);
+		int32_t id = h2_client_ask(&c, "POST", rows[i].path, NULL, 3);
+		struct h2_answer *a = h2_client_answer(&c, id);
 
-		h2_client_answer(&c, id)->trailer = &nv;
-		assert_string_equal(h2_client_wait(&c, id)->body,
-				    rows[i].answer);
+		a->trailer = &nv;
+		a->ntrailers = rows[i].copies;
+		h2_client_wait(&c, id);
+		if (strcmp(a->body, rows[i].answer) != 0 ||
+		    a->error != rows[i].error)
+			fail_msg("%zu x %s: %s, error %u", rows[i].copies,
+				 rows[i].name, a->body, a->error);
 	}
 	h2_client_close(&c);
 }
@@ -305,6 +346,181 @@ static void uploads_that_nobody_takes(void **state)
 	h2_client_close(&c);
 }
 
+/* A header may come in many frames, of which the first says that the body is
+ * empty. */
+static void a_header_in_pieces(void **state)
+{
+	/* GET, http, /late, h */
+	static const uint8_t header[] = "\x82\x86\x04\5/late\x41\1h";
+	const size_t len = sizeof(header) - 1;
+	struct h2_client c;
+	int32_t id;
+
+	(void)state;
+	h2_client_open(&c, false);
+	/* one of nghttp2's, so that the client knows of the stream */
+	id = h2_client_ask(&c, "POST", "/hold", NULL, 1);
+	h2_client_answer(&c, id)->stuck = true;
+	h2_client_run(&c, 5);
+	h2_client_send_frame(&c, NGHTTP2_HEADERS, 1, id + 2, header, 1);
+	for (size_t i = 1; i < 5; i++)
+		h2_client_send_frame(&c, NGHTTP2_CONTINUATION, 0, id + 2,
+				     header + i, 1);
+	wait_for(&at.begun, 1);
+	h2_client_send_frame(&c, NGHTTP2_CONTINUATION, 4, id + 2, header + 5,
+			     len - 5);
+	wait_for(&at.begun, 2);
+	wait_for(&at.done, 1);
+	h2_client_close(&c);
+	wait_for(&at.aborted, 1);
+}
+
+/* Replies for who has just gone: neither is anything sent, nor does what they
+ * would send stay. */
+static void replies_that_come_too_late(void **state)
+{
+	static const char *const paths[] = {
+		"/answer/a%41?q", "/answer/small", "/answer/shared",
+		"/answer/drip", "/answer/hints/none", "/answer/abort",
+	};
+	uint64_t before = memory_now();
+	struct h2_client c;
+
+	(void)state;
+	h2_client_open(&c, false);
+	h2_client_wait(&c, h2_client_ask(&c, "GET", "/small", NULL, 0));
+	for (size_t i = 0; i < NROWS(paths); i++) {
+		int32_t id = h2_client_ask(&c, "GET", "/wait", NULL, 0);
+		struct h2_answer *a;
+
+		h2_client_run(&c, 0);
+		wait_for(&at.begun, 2 * (int)i + 2);
+		h2_client_collect(&c, true);
+		nghttp2_submit_rst_stream(c.session, 0, id, NGHTTP2_CANCEL);
+		a = h2_client_answer(&c, h2_client_ask(&c, "GET", paths[i],
+						       NULL, 0));
+		h2_client_collect(&c, false);
+		h2_client_wait(&c, id + 2);
+		assert_string_equal(a->body, "answered");
+		assert_int_equal(h2_client_answer(&c, id)->status, 0);
+		wait_for(&at.aborted, (int)i + 1);
+	}
+	/* two of /small, two that come in pieces, and the shared one */
+	at.stop = (struct loop_call){ .run = drop_shared };
+	loop_post(at.loop, &at.stop);
+	wait_for(&at.released, 5);
+	h2_client_close(&c);
+	served_tear_down(state);
+	assert_in_range(memory_now(), 0, before);
+	set_up(state);
+}
+
+/* A body that waits for its handler when the stream has closed behind it is
+ * dropped by an abort, and only that. */
+static void an_upload_that_is_aborted_behind_its_reply(void **state)
+{
+	struct h2_answer *a;
+	struct h2_client c;
+
+	(void)state;
+	h2_client_open(&c, false);
+	a = h2_client_wait(&c, h2_client_ask(&c, "POST", "/both?drop", NULL,
+					     60000));
+	assert_true(a->ended);
+	assert_int_equal(a->error, 0);
+	assert_int_equal(atomic_load(&at.done), 0);
+	h2_client_wait(&c, h2_client_ask(&c, "GET", "/answer/wake", NULL, 0));
+	wait_for(&at.aborted, 1);
+	assert_int_equal(h2_client_wait(&c, h2_client_ask(
+		&c, "POST", "/upload", NULL, BIG))->len, 7);
+	h2_client_close(&c);
+}
+
+/* More of them than one call of the system takes parts. */
+static void many_small_replies_at_once(void **state)
+{
+	enum { MANY = 90 };
+	int32_t ids[MANY];
+	struct h2_client c;
+
+	(void)state;
+	h2_client_open(&c, false);
+	h2_client_wait(&c, h2_client_ask(&c, "GET", "/small", NULL, 0));
+	h2_client_collect(&c, true);
+	for (size_t i = 0; i < MANY; i++)
+		ids[i] = h2_client_ask(&c, "GET", "/small", NULL, 0);
+	h2_client_collect(&c, false);
+	for (size_t i = 0; i < MANY; i++) {
+		const struct h2_answer *a = h2_client_wait(&c, ids[i]);
+
+		assert_true(a->ended);
+		assert_string_equal(a->body, "bbbbbbbbbb");
+	}
+	h2_client_close(&c);
+	wait_for(&at.done, MANY + 1);
+}
+
+/* Who does not read for a while gets all of it then, in order, and an answer to
+ * each question that it asked meanwhile. */
+static void a_client_that_reads_late(void **state)
+{
+	enum { PINGS = 600, WINDOW = 1 << 24 };
+	struct h2_answer *big, *late;
+	struct h2_client c;
+	int32_t id;
+
+	(void)state;
+	h2_client_open(&c, false);
+	nghttp2_session_set_local_window_size(c.session, 0, 0, WINDOW);
+	id = h2_client_ask(&c, "GET", "/big", NULL, 0);
+	big = h2_client_answer(&c, id);
+	big->expected = at.big;
+	late = h2_client_answer(&c, h2_client_ask(&c, "GET", "/late", NULL, 0));
+	h2_client_collect(&c, false); /* which sends, and does not receive */
+	nghttp2_submit_window_update(c.session, 0, id, WINDOW);
+	h2_client_collect(&c, false);
+	wait_for(&at.begun, 2);
+	usleep(20000);
+	for (int i = 0; i < PINGS; i++)
+		h2_client_send_frame(&c, NGHTTP2_PING, 0, 0, "12345678", 8);
+	usleep(20000);
+	h2_client_wait(&c, id);
+	assert_int_equal(big->len, BIG);
+	assert_true(big->ended);
+	assert_string_equal(h2_client_wait(&c, id + 2)->body, "late");
+	assert_true(late->ended);
+	h2_client_run(&c, 50);
+	assert_int_equal(c.pongs, PINGS);
+	h2_client_close(&c);
+	wait_for(&at.done, 2);
+}
+
+/* More streams than there may be, before the client can know of that. */
+static void surplus_streams_are_refused(void **state)
+{
+	enum { ASKED = 110, MAX = 100 };
+	unsigned refused = 0;
+	struct h2_client c;
+	int32_t ids[ASKED];
+
+	(void)state;
+	h2_client_open(&c, false);
+	h2_client_collect(&c, true);
+	for (size_t i = 0; i < ASKED; i++)
+		ids[i] = h2_client_ask(&c, "GET", "/late", NULL, 0);
+	h2_client_collect(&c, false);
+	for (size_t i = 0; i < ASKED; i++) {
+		const struct h2_answer *a = h2_client_wait(&c, ids[i]);
+
+		refused += a->error == NGHTTP2_REFUSED_STREAM;
+		if (!a->error)
+			assert_string_equal(a->body, "late");
+	}
+	assert_int_equal(refused, ASKED - MAX);
+	assert_int_equal(atomic_load(&at.begun), MAX);
+	h2_client_close(&c);
+}
+
 /* A preface behind something else, or where it is not allowed, is none. */
 static void prefaces(void **state)
 {
@@ -331,6 +547,12 @@ int main(void)
 		TEST(a_body_behind_its_reply),
 		TEST(an_upload_that_is_closed_behind_its_reply),
 		TEST(uploads_that_nobody_takes),
+		TEST(a_header_in_pieces),
+		TEST(replies_that_come_too_late),
+		TEST(an_upload_that_is_aborted_behind_its_reply),
+		TEST(many_small_replies_at_once),
+		TEST(a_client_that_reads_late),
+		TEST(surplus_streams_are_refused),
 		TEST(prefaces),
 	};
 #undef TEST
