@@ -39,6 +39,9 @@ static const struct row {
 	{ "GET /shared" CLOSE, "\r\n\r\n" },
 	{ "GET /304" CLOSE, "304" },
 	{ "GET /hints" CLOSE, "hinted" },
+	{ "GET /hints/small" CLOSE, "bbb" },
+	{ "GET /hints/dated" CLOSE, "1994" },
+	{ "GET /hints/none" CLOSE, "\r\n0\r\n\r\n" },
 	{ "GET /nowhere" CLOSE, "404" },
 	{ "GET /a%41?q" KEEP "GET /late" CLOSE, "late" },
 	{ "POST /upload HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
