@@ -296,6 +296,8 @@ static void h2_reply_end_upload(struct exchange *x, enum exchange_end end)
 		return;
 	fx->unheard = true;
 	x->body_ended = true;
+	if (!fx->h2.link) /* it is over, and its reply is on its way out */
+		return;
 	h2_body_drop(fx);
 	if (end == EXCHANGE_ABORTED && fx->stream->ended)
 		fx->stream->failed = true;

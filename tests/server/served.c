@@ -209,7 +209,7 @@ static void start_both(struct exchange *x, bool early, bool after)
 	u->x = x;
 	u->whole = u->ended = after;
 	exchange_set_data(x, u);
-	if (!strcmp(exchange_request(x)->target, "/both?drop"))
+	if (after || !strcmp(exchange_request(x)->target, "/both?drop"))
 		at.waiting = x;
 	exchange_set_duplex(x);
 	exchange_reply_stream(x, 200, NULL, -1, &source);
@@ -577,6 +577,8 @@ static void on_done(void *arg, struct exchange *x, enum exchange_end end)
 	(void)arg;
 	exchange_account(x, &at.account);
 	atomic_fetch_add(end == EXCHANGE_DONE ? &at.done : &at.aborted, 1);
+	if (at.waiting == x)
+		at.waiting = NULL;
 	if (!strcmp(t, "/tunnel")) {
 		free(exchange_data(x));
 	} else if (!strcmp(t, "/upload") || !strcmp(t, "/first") ||

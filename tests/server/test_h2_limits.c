@@ -288,6 +288,21 @@ static void what_waits_for_the_handler(void **state)
 	h2_client_close(&c);
 }
 
+/* Asks, in four requests, for more than the sockets take, and reads nothing. */
+static void fill_the_socket(struct h2_client *c)
+{
+	int32_t ids[4];
+
+	nghttp2_session_set_local_window_size(c->session, 0, 0, 1 << 30);
+	for (size_t i = 0; i < NROWS(ids); i++)
+		ids[i] = h2_client_ask(c, "GET", "/flow", NULL, 0);
+	/* a window is opened of what has been asked for */
+	h2_client_send_frame(c, NGHTTP2_PING, 0, 0, "12345678", 8);
+	for (size_t i = 0; i < NROWS(ids); i++)
+		nghttp2_submit_window_update(c->session, 0, ids[i], 1 << 30);
+	h2_client_send_frame(c, NGHTTP2_PING, 0, 0, "12345678", 8);
+}
+
 /* Who takes nothing at all is closed, as with HTTP/1.1. */
 static void a_client_that_does_not_read(void **state)
 {
@@ -295,15 +310,41 @@ static void a_client_that_does_not_read(void **state)
 
 	(void)state;
 	h2_client_open(&c, false);
-	nghttp2_session_set_local_window_size(c.session, 0, 0, 1 << 30);
-	for (int i = 0; i < 4; i++) {
-		int32_t id = h2_client_ask(&c, "GET", "/flow", NULL, 0);
-
-		nghttp2_submit_window_update(c.session, 0, id, 1 << 30);
-	}
-	h2_client_send_frame(&c, NGHTTP2_PING, 0, 0, "12345678", 8);
+	fill_the_socket(&c);
 	wait_for(&at.aborted, 4);
 	h2_client_close(&c);
+}
+
+static void end_upload(void *arg)
+{
+	if (at.waiting)
+		exchange_end_upload(at.waiting, EXCHANGE_DONE);
+	atomic_fetch_add((atomic_int *)arg, 1);
+}
+
+/* A stream that its client has closed, but whose reply has not gone out yet:
+ * its upload may end meanwhile. (On a slow machine it may end before.) */
+static void an_upload_behind_what_is_not_read(void **state)
+{
+	atomic_int ended = 0;
+	struct h2_client c;
+	int32_t upload;
+
+	(void)state;
+	h2_client_open(&c, false);
+	upload = h2_client_ask(&c, "POST", "/both?after", NULL, 1000);
+	h2_client_answer(&c, upload)->stuck = true;
+	while (!h2_client_answer(&c, upload)->ended)
+		h2_client_run(&c, 1);
+	fill_the_socket(&c);
+	usleep(50000);
+	h2_client_send_frame(&c, NGHTTP2_RST_STREAM, 0, upload, "\0\0\0\10", 4);
+	usleep(50000);
+	at.stop = (struct loop_call){ .run = end_upload, .arg = &ended };
+	loop_post(at.loop, &at.stop);
+	wait_for(&ended, 1);
+	h2_client_close(&c);
+	wait_for(&at.aborted, 5);
 }
 
 static void idle_connections_are_told(void **state)
@@ -404,6 +445,7 @@ int main(void)
 		TEST(a_slow_upload),
 		TEST(what_waits_for_the_handler),
 		TEST(a_client_that_does_not_read),
+		PATIENT(an_upload_behind_what_is_not_read),
 		TEST(idle_connections_are_told),
 		TEST(a_preface_and_nothing_else),
 		cmocka_unit_test_setup_teardown(idle_connections_make_room,
