@@ -21,7 +21,6 @@
 
 enum {
 	BROWSER_NV = 32,           /* fields of a request */
-	BROWSER_STREAMS = 100,     /* of a connection at once */
 	BROWSER_UPLOAD_BYTES = 1024,
 	BROWSER_IDLE_US = 100000000, /* a connection is not used after that */
 	BROWSER_CUT_US = 500000,   /* a cut comes within this time */
@@ -248,7 +247,7 @@ static struct browser *browser_of(unsigned node)
 			continue;
 		b->retires = b->visits >= browsers.plan.visits ||
 			     world_now_us - b->used_us > BROWSER_IDLE_US;
-		if (!b->retires && b->streams < BROWSER_STREAMS)
+		if (!b->retires && b->streams < browsers.plan.streams)
 			break;
 		browser_stir(b);
 	}

@@ -18,6 +18,7 @@
 struct h2_gate_plan {
 	uint32_t window; /* of a stream to a client, at first [bytes]; > 0 */
 	uint32_t visits; /* of a connection, at most, before there is another */
+	uint32_t streams; /* of a connection at once, at most; > 0 */
 	unsigned cuts;   /* in a thousand requests: the connection they come by
 			    is cut, a while later */
 };

@@ -51,6 +51,8 @@ enum {
 	HEAL_US = 400000000, /* a quarantine, and a try after it */
 	WORLD_NODES = 8,     /* at most */
 	AFTERWARDS = 100,    /* requests to the cluster that has healed */
+	STREAMS_MAX = 100,   /* of a connection of HTTP/2 at once */
+	SHARED_US = 60000000, /* that their bodies may take together */
 	FAR_US = 15000,      /* one way: a connection takes three of them */
 	BAD_PEER_SEEDS = 10, /* in one world of so many a peer goes bad */
 	BAD_PEER_TAKEN_US = 1000000, /* until all have its digest */
@@ -530,6 +532,20 @@ static void world_choose_early(bool faults)
 		world.clients.tunnels = 0;
 }
 
+/* How many bodies share a connection at most, so that each has come long before
+ * its client has had enough. */
+static uint32_t world_most_streams(void)
+{
+	const struct wire_weather *w = &wire_weather;
+	uint64_t windows = 1 + world.origin.body_bytes / w->window;
+	uint64_t pieces = 1 + world.origin.body_bytes / w->piece_bytes;
+	uint64_t body_us = windows * w->latency_us +
+			   (windows + pieces) * w->piece_us;
+	uint64_t n = SHARED_US / (body_us + 1);
+
+	return n < 1 ? 1 : n < STREAMS_MAX ? (uint32_t)n : STREAMS_MAX;
+}
+
 /* Clients that speak HTTP/2, which has no tunnels. */
 static void world_choose_streams(bool faults)
 {
@@ -543,6 +559,7 @@ static void world_choose_streams(bool faults)
 	world.streams = (struct h2_gate_plan){
 		.window = world_skewed(CHOICE_H2, least, 65535),
 		.visits = world_skewed(CHOICE_H2, 1, 1000),
+		.streams = world_most_streams(),
 	};
 	if (faults && !world.goes_bad)
 		world.streams.cuts = world_skewed(CHOICE_H2, 1, 100);
