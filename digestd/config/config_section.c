@@ -5,12 +5,14 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
 	NAME_BYTES = 32, /* longer names are near no other */
 	NEAR_EDITS = 2,
+	LONG_BYTES = 5, /* of names in which another edit leaves enough */
 };
 
 /* Names */
@@ -41,24 +43,37 @@ static size_t config_section_distance(const char *a, const char *b)
 	return row[blen];
 }
 
+/* How far a name may be from the one that is meant; less than all of it. One
+ * that begins right may be further off, and one that is only cut short is near,
+ * however much is missing. */
+static bool config_section_is_near(const char *name, const char *known,
+				   size_t *edits)
+{
+	size_t len = strlen(name);
+	size_t most = len < LONG_BYTES || strncmp(name, known, 2) != 0
+			      ? NEAR_EDITS : NEAR_EDITS + 1;
+
+	*edits = config_section_distance(name, known);
+	if (len >= LONG_BYTES && !strncmp(name, known, len))
+		*edits = most;
+	return len > NEAR_EDITS && *edits <= most;
+}
+
 static const char *config_section_nearest(const struct config_section *s,
 					  const char *name)
 {
-	size_t best = NEAR_EDITS + 1, n;
+	size_t best = SIZE_MAX, n;
 	const char *nearest = NULL;
 
-	if (strlen(name) <= NEAR_EDITS)
-		return NULL;
 	for (size_t i = 0; i < s->noptions; i++) {
-		n = config_section_distance(name, s->options[i].name);
-		if (n < best) {
+		if (config_section_is_near(name, s->options[i].name, &n) &&
+		    n < best) {
 			best = n;
 			nearest = s->options[i].name;
 		}
 	}
 	for (const char *const *sub = s->sections; sub && *sub; sub++) {
-		n = config_section_distance(name, *sub);
-		if (n < best) {
+		if (config_section_is_near(name, *sub, &n) && n < best) {
 			best = n;
 			nearest = *sub;
 		}

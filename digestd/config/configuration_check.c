@@ -16,6 +16,7 @@
 #include "digestd/config/config_section.h"
 #include "digestd/config/configuration_key.h"
 #include "digestd/config/configuration_listeners.h"
+#include "digestd/config/configuration_needs.h"
 #include "digestd/config/configuration_sidecar.h"
 #include "digestd/http/fields.h"
 #include "digestd/mesh/peerset.h"
@@ -269,7 +270,10 @@ static void configuration_check_paths(const struct config *c,
 	configuration_check_listener(check, "listen_admin", c->listen_admin);
 	if (c->control && strcmp(c->control, "none") != 0)
 		configuration_check_around(check, "control", c->control);
-	if (c->disk_path)
+	if (c->disk_path && !stat(c->disk_path, &st) && !S_ISDIR(st.st_mode))
+		configuration_check_refuse(check, "disk_path",
+					   "is not a folder");
+	else if (c->disk_path)
 		configuration_check_around(check, "disk_path", c->disk_path);
 	if (c->admission_file)
 		configuration_check_around(check, "admission_file",
@@ -318,6 +322,7 @@ void config_check_whole(struct config *c, const struct config_check *check)
 		config_report(check->warnings, "has no effect, as peer_tries "
 			      "= 0 has no peer asked\n");
 	}
+	config_needs_check(c, check);
 	configuration_check_paths(c, check);
 	config_listeners_check(c, check);
 	config_listeners_check_upstreams(c, check);

@@ -246,6 +246,18 @@ static const struct row faults[] = {
 	  AT ":4: 'peer' is a section: peer { ... }\n" },
 	{ "an unknown section", BASE "pear \"b\" { }\n",
 	  AT ":4: no such section 'pear'; is 'peer' meant?\n" },
+	{ "one that sounds alike", BASE "sight \"a\" {\n}\n",
+	  AT ":4: no such section 'sight'; is 'site' meant?\n" },
+	{ "one that is cut short", BASE "tls_data_cert = a\n",
+	  AT ":4: no such option 'tls_data_cert'; is 'tls_data_certificate' "
+	  "meant?\n" },
+	{ "none that is near", BASE "poolside = a\ntls_ = b\nsites = c\n",
+	  AT ":4: no such option 'poolside'\n"
+	  AT ":5: no such option 'tls_'\n"
+	  AT ":6: no such option 'sites'; is 'site' meant?\n" },
+	{ "a file where the disk's folder should be",
+	  BASE "disk_path = \"%D/conf\"\n",
+	  AT ":4: disk_path: is not a folder\n" },
 	{ "a section without a title", BASE "origin { }\n",
 	  AT ":4: origin: needs the name of a host\n" },
 	{ "a section with two titles", BASE "peer a b { }\n",
@@ -396,8 +408,10 @@ static const struct {
 	  "listen_admin = \"[::]:1\"\n" },
 	{ "memory for more than the cache",
 	  BASE "cache_size = \"64M\"\nmemory_limit = \"96M\"\n" },
-	{ "the least on probation", BASE "admission_ram = \"0.0001\"\n" },
-	{ "the most on probation", BASE "admission_ram = \"0.9\"\n" },
+	{ "the least on probation",
+	  BASE "admission = probation\nadmission_ram = \"0.0001\"\n" },
+	{ "the most on probation",
+	  BASE "admission = probation\nadmission_ram = \"0.9\"\n" },
 	{ "as many bits as there are", BASE "bits_per_object = 2\n" },
 	{ "peers with a key",
 	  BASE "cluster_key = \"" KEY "\"\npeer \"b\" { url = \"http://b\" }\n"
@@ -493,6 +507,7 @@ static void test_values_arrive(void **state)
 		"poll = \"2s\"\npublish_share = \"0.5\"\nforward = true\n"
 		"client_addresses = \"10.0.0.0/8 ::1\"\n"
 		"filter_resize = false\nadmission_ram = \"0.1\"\n"
+		"admission = auto\nlisten_peer = \":1\"\n"
 		"eviction = \"lru\"\nmax_object_size = \"65M\"\n"
 		"cluster_key = \"" KEY "\"\n"
 		"origin \"WWW.Example.com:80\" { url = \"http://b\" }\n"
