@@ -216,8 +216,9 @@ static bool listen_has_path(int fd, char text[LISTEN_LABEL_BYTES])
 
 void listen_label(int fd, char text[LISTEN_LABEL_BYTES])
 {
-	assert(fd >= 0);
-	if (!listen_has_path(fd, text))
+	if (fd < 0)
+		strcpy(text, "no port");
+	else if (!listen_has_path(fd, text))
 		snprintf(text, LISTEN_LABEL_BYTES, "port %u", listen_port(fd));
 }
 

@@ -48,7 +48,8 @@ const char *listen_name_given(const struct listen_how *how);
 /* The port that a socket is bound to; 0 when it is not. */
 unsigned listen_port(int fd);
 
-/* What a log calls a socket that listens: "port 80", "unix:/path". */
+/* What a log calls a socket that listens: "port 80", "unix:/path"; "no port"
+ * for none, -1. */
 void listen_label(int fd, char text[LISTEN_LABEL_BYTES]);
 
 /* The address that it has: "127.0.0.1:80", "[::]:80", "unix:/path"; "": it is
