@@ -75,6 +75,7 @@ static void fetched_on_done(void *arg, struct fetch *fetch,
 	struct fetched *f = arg;
 
 	fetch_cancel(&fetch); /* of no effect, but allowed */
+	loop_timer_clear(f->loop, &f->timer);
 	f->done = *done;
 	f->over = true;
 }

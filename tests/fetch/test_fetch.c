@@ -30,44 +30,58 @@
 
 #define OK "HTTP/1.1 200 OK\r\n"
 
-/* What the server says, and what the fetch must come to. A null answer: none;
- * `hang`: the connection stays open after it. */
+#define H50 "0123456789abcdef0123456789abcdef0123456789abcdef01"
+#define H500 H50 H50 H50 H50 H50 H50 H50 H50 H50 H50
+
+/* What the server does after its answer. */
+enum end { CLOSES, HANGS, RESETS };
+
+/* What the server says, and what the fetch must come to. */
 /* clang-format off */
 static const struct row {
 	const char *name, *answer;
-	bool hang;
+	enum end end;
 	enum fetch_result result;
 	unsigned status;
 	const char *body;
 	bool by_close;
 } rows[] = {
-	{ "length", OK "Content-Length: 5\r\n\r\nhello", true, FETCH_COMPLETE, 200, "hello", false },
-	{ "chunked", OK "Transfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n", true, FETCH_COMPLETE, 200, "hello", false },
-	{ "by close", OK "\r\nhello", false, FETCH_COMPLETE, 200, "hello", true },
-	{ "empty", OK "Content-Length: 0\r\n\r\n", true, FETCH_COMPLETE, 200, "", false },
-	{ "204", "HTTP/1.1 204 No\r\n\r\n", true, FETCH_COMPLETE, 204, "", false },
-	{ "304", "HTTP/1.1 304 Not\r\nContent-Length: 9\r\n\r\n", true, FETCH_COMPLETE, 304, "", false },
-	{ "interim", "HTTP/1.1 100 Go\r\nC: d\r\n\r\nHTTP/1.1 103 Early\r\nA: b\r\n\r\n" OK "Content-Length: 2\r\n\r\nok", true, FETCH_COMPLETE, 200, "ok", false },
-	{ "same lengths", OK "Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello", true, FETCH_COMPLETE, 200, "hello", false },
-	{ "two lengths", OK "Content-Length: 5\r\nContent-Length: 4\r\n\r\nhello", true, FETCH_BAD, 0, "", false },
-	{ "list of lengths", OK "Content-Length: 5, 5\r\n\r\nhello", true, FETCH_BAD, 0, "", false },
-	{ "bad length", OK "Content-Length: 5x\r\n\r\nhello", true, FETCH_BAD, 0, "", false },
-	{ "bad coding", OK "Transfer-Encoding: gzip\r\n\r\nhello", true, FETCH_BAD, 0, "", false },
-	{ "length and coding", OK "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n", true, FETCH_BAD, 0, "", false },
-	{ "folded", OK "A: b\r\n c\r\nContent-Length: 5\r\n\r\nhello", true, FETCH_BAD, 0, "", false },
-	{ "bare CR", OK "A: b\rc\r\nContent-Length: 5\r\n\r\nhello", true, FETCH_BAD, 0, "", false },
-	{ "short length", OK "Content-Length: 9\r\n\r\nhello", false, FETCH_TRUNCATED, 200, "hello", false },
-	{ "short chunk", OK "Transfer-Encoding: chunked\r\n\r\n9\r\nhello", false, FETCH_TRUNCATED, 200, "hello", false },
-	{ "no last chunk", OK "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", false, FETCH_TRUNCATED, 200, "hello", false },
-	{ "no colon", OK "Content-Length 5\r\n\r\nhello", true, FETCH_BAD, 0, "", false },
-	{ "not http", "SSH-2.0-x\r\n", true, FETCH_BAD, 0, "", false },
-	{ "highest status", "HTTP/1.1 599 X\r\nContent-Length: 2\r\n\r\nok", true, FETCH_COMPLETE, 599, "ok", false },
-	{ "status too high", "HTTP/1.1 600 X\r\nContent-Length: 2\r\n\r\nok", true, FETCH_BAD, 0, "", false },
-	{ "cut header", OK "Content-Le", false, FETCH_BAD, 0, "", false },
-	{ "no answer", "", false, FETCH_BAD, 0, "", false },
-	{ "hang", "", true, FETCH_TIMEOUT, 0, "", false },
-	{ "hang in header", OK "A: b\r\n", true, FETCH_TIMEOUT, 0, "", false },
-	{ "hang in body", OK "Content-Length: 9\r\n\r\nhello", true, FETCH_TIMEOUT, 200, "hello", false },
+	{ "length", OK "Content-Length: 5\r\n\r\nhello", HANGS, FETCH_COMPLETE, 200, "hello", false },
+	{ "chunked", OK "Transfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n", HANGS, FETCH_COMPLETE, 200, "hello", false },
+	{ "by close", OK "\r\nhello", CLOSES, FETCH_COMPLETE, 200, "hello", true },
+	{ "empty", OK "Content-Length: 0\r\n\r\n", HANGS, FETCH_COMPLETE, 200, "", false },
+	{ "204", "HTTP/1.1 204 No\r\n\r\n", HANGS, FETCH_COMPLETE, 204, "", false },
+	{ "304", "HTTP/1.1 304 Not\r\nContent-Length: 9\r\n\r\n", HANGS, FETCH_COMPLETE, 304, "", false },
+	{ "interim", "HTTP/1.1 100 Go\r\nC: d\r\n\r\nHTTP/1.1 103 Early\r\nA: b\r\n\r\n" OK "Content-Length: 2\r\n\r\nok", HANGS, FETCH_COMPLETE, 200, "ok", false },
+	{ "same lengths", OK "Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello", HANGS, FETCH_COMPLETE, 200, "hello", false },
+	{ "two lengths", OK "Content-Length: 5\r\nContent-Length: 4\r\n\r\nhello", HANGS, FETCH_BAD, 0, "", false },
+	{ "list of lengths", OK "Content-Length: 5, 5\r\n\r\nhello", HANGS, FETCH_BAD, 0, "", false },
+	{ "bad length", OK "Content-Length: 5x\r\n\r\nhello", HANGS, FETCH_BAD, 0, "", false },
+	{ "bad coding", OK "Transfer-Encoding: gzip\r\n\r\nhello", HANGS, FETCH_BAD, 0, "", false },
+	{ "length and coding", OK "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n", HANGS, FETCH_BAD, 0, "", false },
+	{ "folded", OK "A: b\r\n c\r\nContent-Length: 5\r\n\r\nhello", HANGS, FETCH_BAD, 0, "", false },
+	{ "bare CR", OK "A: b\rc\r\nContent-Length: 5\r\n\r\nhello", HANGS, FETCH_BAD, 0, "", false },
+	{ "short length", OK "Content-Length: 9\r\n\r\nhello", CLOSES, FETCH_TRUNCATED, 200, "hello", false },
+	{ "short chunk", OK "Transfer-Encoding: chunked\r\n\r\n9\r\nhello", CLOSES, FETCH_TRUNCATED, 200, "hello", false },
+	{ "no last chunk", OK "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", CLOSES, FETCH_TRUNCATED, 200, "hello", false },
+	{ "no colon", OK "Content-Length 5\r\n\r\nhello", HANGS, FETCH_BAD, 0, "", false },
+	{ "not http", "SSH-2.0-x\r\n", HANGS, FETCH_BAD, 0, "", false },
+	{ "highest status", "HTTP/1.1 599 X\r\nContent-Length: 2\r\n\r\nok", HANGS, FETCH_COMPLETE, 599, "ok", false },
+	{ "status too high", "HTTP/1.1 600 X\r\nContent-Length: 2\r\n\r\nok", HANGS, FETCH_BAD, 0, "", false },
+	{ "cut header", OK "Content-Le", CLOSES, FETCH_BAD, 0, "", false },
+	{ "no answer", "", CLOSES, FETCH_BAD, 0, "", false },
+	{ "a head", OK "Content-Length: 9\r\n\r\n", CLOSES, FETCH_TRUNCATED, 200, "", false },
+	{ "trailers", OK "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nT: u\r\n\r\n", HANGS, FETCH_COMPLETE, 200, "hello", false },
+	{ "another protocol", "HTTP/1.1 101 Go\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n", HANGS, FETCH_BAD, 0, "", false },
+	{ "status too low", "HTTP/1.1 099 X\r\nContent-Length: 2\r\n\r\nok", HANGS, FETCH_BAD, 0, "", false },
+	{ "no status", "HTTP/1.1 \r\nContent-Length: 2\r\n\r\nok", HANGS, FETCH_BAD, 0, "", false },
+	{ "a header that is too large", OK "A: " H500 H500 "\r\nContent-Length: 2\r\n\r\nok", HANGS, FETCH_BAD, 0, "", false },
+	{ "reset without an answer", "", RESETS, FETCH_BAD, 0, "", false },
+	{ "reset in header", OK "A: b\r\n", RESETS, FETCH_BAD, 0, "", false },
+	{ "reset in body", OK "Content-Length: 9\r\n\r\nhello", RESETS, FETCH_TRUNCATED, 200, "hello", false },
+	{ "hang", "", HANGS, FETCH_TIMEOUT, 0, "", false },
+	{ "hang in header", OK "A: b\r\n", HANGS, FETCH_TIMEOUT, 0, "", false },
+	{ "hang in body", OK "Content-Length: 9\r\n\r\nhello", HANGS, FETCH_TIMEOUT, 200, "hello", false },
 };
 /* clang-format on */
 
@@ -117,6 +131,7 @@ static const struct fetch_upload upload = { .len = 4, .read = read_body };
 
 static void answer(int fd)
 {
+	static const struct linger now = { .l_onoff = 1 };
 	char request[4096];
 	ssize_t n = recv(fd, request, sizeof(request) - 1, 0);
 	const struct row *row;
@@ -129,8 +144,10 @@ static void answer(int fd)
 		return;
 	row = &rows[i];
 	send(fd, row->answer, strlen(row->answer), MSG_NOSIGNAL);
-	if (row->hang) /* until the client has had enough */
+	if (row->end == HANGS) /* until the client has had enough */
 		recv(fd, request, sizeof(request), 0);
+	if (row->end == RESETS)
+		setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
 }
 
 static void *serve(void *arg)
@@ -231,6 +248,109 @@ static void answers(void **state)
 	}
 }
 
+static unsigned row_of(const char *name)
+{
+	unsigned row = 0;
+
+	while (strcmp(rows[row].name, name) != 0)
+		row++;
+	return row;
+}
+
+static void only_done(void *arg, struct fetch *fetch,
+		      const struct fetch_done *done)
+{
+	struct seen *seen = arg;
+
+	(void)fetch;
+	seen->got.done = *done;
+	seen->got.over = true;
+}
+
+/* Who wants to know only how it ends need not say more. */
+static void callbacks_may_be_left_out(void **state)
+{
+	static const char *const names[] = { "length", "chunked", "interim",
+					     "trailers", "204" };
+	static const struct fetch_callbacks callbacks = {
+		.on_done = only_done,
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < NWAYS * 5; i++) {
+		const struct way *way = &ways[i / 5];
+		char url[64];
+		struct fetch_request request = {
+			.method = way->method, .url = url, .limits = &limits,
+			.upload = way->uploads ? &upload : NULL,
+		};
+		struct seen seen = { .got = { .loop = at.loop } };
+
+		close_all();
+		snprintf(url, sizeof(url), "http://127.0.0.1:%u/%u", at.port,
+			 row_of(names[i % 5]));
+		assert_int_equal(fetch_start(at.fetchers[way->use], &request,
+					     &callbacks, &seen,
+					     &seen.got.fetch), 0);
+		assert_int_equal(fetched_end(&seen.got), FETCH_COMPLETE);
+	}
+}
+
+/* The length is that of the answer to a GET. */
+static void heads_have_no_body(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		const struct way way = { "head", (enum fetcher_use)i, "HEAD",
+					 false };
+		struct seen seen = { 0 };
+
+		ask(&way, row_of("a head"), &seen);
+		assert_int_equal(seen.got.done.result, FETCH_COMPLETE);
+		assert_int_equal(seen.got.status, 200);
+		assert_int_equal(seen.got.len, 0);
+	}
+}
+
+/* To go on where nothing has stopped changes nothing. */
+static void resumed_without_a_pause(void **state)
+{
+	(void)state;
+	for (int i = 0; i < NWAYS; i++) {
+		char url[64];
+		struct fetch_request request = {
+			.method = ways[i].method, .url = url,
+			.limits = &limits,
+			.upload = ways[i].uploads ? &upload : NULL,
+		};
+		struct seen seen = { 0 };
+
+		close_all();
+		snprintf(url, sizeof(url), "http://127.0.0.1:%u/0", at.port);
+		fetched_begin(&seen.got, at.loop, at.fetchers[ways[i].use],
+			      &request);
+		fetch_resume(seen.got.fetch);
+		if (ways[i].uploads)
+			fetch_resume_upload(seen.got.fetch);
+		assert_int_equal(fetched_end(&seen.got), FETCH_COMPLETE);
+		assert_string_equal(seen.got.text, "hello");
+	}
+}
+
+/* What broke off before an answer had begun has its cause. */
+static void causes_of_breaks(void **state)
+{
+	(void)state;
+	for (int i = 0; i < NWAYS; i++) {
+		struct seen none = { 0 }, some = { 0 };
+
+		ask(&ways[i], row_of("reset without an answer"), &none);
+		assert_int_equal(none.got.done.cause, TROUBLE_reset);
+		ask(&ways[i], row_of("reset in body"), &some);
+		assert_int_equal(some.got.done.cause, TROUBLE_none);
+	}
+}
+
 static void a_paused_body_comes_again(void **state)
 {
 	(void)state;
@@ -246,11 +366,9 @@ static void a_paused_body_comes_again(void **state)
 
 static void interim_responses_are_reported(void **state)
 {
-	unsigned row = 0;
+	unsigned row = row_of("interim");
 
 	(void)state;
-	while (strcmp(rows[row].name, "interim") != 0)
-		row++;
 	for (int i = 0; i < NWAYS; i++) {
 		struct seen seen = { 0 };
 		struct seen early = { .got = { .cancels_at_interim = true } };
@@ -344,6 +462,8 @@ static void no_urls(void **state)
 		"", "http://", "http:///", "ftp://a/", "a", "http://u@a/",
 		"http://a:0/", "http://a:65536/", "http://a:x/", "http://[::1",
 		"http://a?b", "http://a/\1", "http://a b/", "http://a\\b/",
+		"http://a\x7f/", "http://a:0000000000000080/", "http://[/",
+		"http://" H500 "/",
 	};
 
 	(void)state;
@@ -524,6 +644,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(answers, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(callbacks_may_be_left_out,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(heads_have_no_body, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(resumed_without_a_pause, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(causes_of_breaks, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(a_paused_body_comes_again,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(interim_responses_are_reported,

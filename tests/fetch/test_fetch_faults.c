@@ -6,6 +6,7 @@
  */
 #include "tests/unit.h"
 
+#include <curl/curl.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -24,10 +25,10 @@
 
 enum {
 	UPLOADED = 5000,
-	BIG = 300000,
+	BIG = 150000,
 	HEAD_MAX = 4096,
 	MAX_CALLS = 200, /* of a round, far less */
-	FEW_CALLS = 20,	 /* in the middle of a large body all are the same */
+	FEW_CALLS = 14,	 /* in the middle of a large body all are the same */
 	QUIET = 2,	 /* rounds without a fault, after which none comes */
 	AT_ONCE = 3,
 	PER_HOST = 2, /* connections: the third fetch waits for one of them */
@@ -51,6 +52,7 @@ static const struct row {
 	{ "/chunked", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 2, FETCHER_DATA, -1 },
 	{ "/short", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 2, FETCHER_EXCHANGE, 0 },
 	{ "/closed", "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 3\r\n\r\nbye", 3, FETCHER_EXCHANGE, 0 },
+	{ "/spare", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 2, FETCHER_DATA, 0 },
 };
 /* clang-format on */
 
@@ -65,6 +67,12 @@ bool spared_thread(void)
 {
 	return !pthread_equal(pthread_self(), at.tested);
 }
+
+/* What libcurl says when it has no memory. */
+CALL_WRAPPER(CURLM *, curl_multi_init, (void), (), NULL)
+CALL_WRAPPER(CURL *, curl_easy_init, (void), (), NULL)
+CALL_WRAPPER(CURLMcode, curl_multi_add_handle, (CURLM *a, CURL *b), (a, b),
+	     CURLM_OUT_OF_MEMORY)
 
 /* The server. */
 
@@ -205,6 +213,7 @@ static bool asked_begin(struct asked *a, const struct row *row,
 	memset(a, 0, sizeof(*a));
 	a->seen.loop = at.loop;
 	a->seen.body = row->answer ? NULL : big;
+	a->seen.pauses = row->answer ? 0 : 3;
 	err = fetch_start(fetcher, &request, &fetched_callbacks, a,
 			  &a->seen.fetch);
 	assert_true(err == 0 || err == -ENOMEM);
@@ -222,6 +231,16 @@ static bool asked_end(struct asked *a, const struct row *row)
 	return true;
 }
 
+/* Has connections made beforehand, as many as there may be. */
+static void warm(struct fetcher *fetcher)
+{
+	char url[100];
+
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u", at.port);
+	fetcher_warm(fetcher, url, NULL, 20000, PER_HOST);
+	loop_turn(at.loop, 0);
+}
+
 /* Some at once, and one behind them. Whether all came. */
 static bool ask_row(const struct row *row)
 {
@@ -234,6 +253,8 @@ static bool ask_row(const struct row *row)
 		assert_int_equal(err, -ENOMEM);
 		return false;
 	}
+	if (!strcmp(row->path, "/spare"))
+		warm(fetcher);
 	for (unsigned i = 0; i < AT_ONCE; i++)
 		began[i] = asked_begin(&asked[i], row, fetcher);
 	for (unsigned i = 0; i < AT_ONCE; i++)
@@ -283,6 +304,42 @@ static void with_calls_that_fail(void **state)
 	each_round(fault_of_call(call));
 }
 
+/* A call that a signal has interrupted is made again. */
+static void interrupted_calls(void **state)
+{
+	static const struct failing_call interrupted = { "recv", EINTR };
+	const struct fault_kind *kind = fault_of_call(&interrupted);
+
+	(void)state;
+	for (size_t r = 0; r < NROWS(rows); r++) {
+		kind->arm(1);
+		if (!ask_row(&rows[r]))
+			fail_msg("%s", rows[r].path);
+		kind->disarm();
+	}
+}
+
+/* Where only public addresses may be asked, those are. */
+static void public_addresses_are_tried(void **state)
+{
+	const struct fetch_request request = {
+		.method = "GET", .url = "http://192.88.98.1/",
+		.limits = &limits,
+	};
+	struct fetched seen = { 0 };
+	struct fetcher *fetcher;
+
+	(void)state;
+	assert_int_equal(fetcher_new(at.loop, FETCHER_DATA, 0, &fetcher), 0);
+	fetcher_public_only(fetcher);
+	call_fail_at("connect", 1, ENETUNREACH); /* so that nothing goes out */
+	fetched_begin(&seen, at.loop, fetcher, &request);
+	assert_int_equal(fetched_end(&seen), FETCH_NOCONNECT);
+	assert_true(call_failed());
+	call_fail_at("", 0, 0);
+	fetcher_free(&fetcher);
+}
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -313,16 +370,22 @@ static struct failing_call failing_calls[] = {
 	{ "epoll_ctl", ENOSPC },
 	{ "recv", ECONNRESET },
 	{ "send", EPIPE },
+	{ "curl_multi_init", 0 },
+	{ "curl_easy_init", 0 },
+	{ "curl_multi_add_handle", 0 },
 };
 
 int main(void)
 {
-	struct CMUnitTest tests[1 + NROWS(failing_calls)] = {
+	enum { OTHERS = 3 };
+	struct CMUnitTest tests[OTHERS + NROWS(failing_calls)] = {
 		cmocka_unit_test(without_memory),
+		cmocka_unit_test(interrupted_calls),
+		cmocka_unit_test(public_addresses_are_tried),
 	};
 
 	for (size_t i = 0; i < NROWS(failing_calls); i++)
-		tests[i + 1] = (struct CMUnitTest){
+		tests[OTHERS + i] = (struct CMUnitTest){
 			.name = failing_calls[i].function,
 			.test_func = with_calls_that_fail,
 			.initial_state = &failing_calls[i],

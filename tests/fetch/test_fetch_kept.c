@@ -337,7 +337,9 @@ static void connections_are_there_before_a_request(void **state)
 	assert_int_equal(at.accepted, 2);
 	warm(3);
 	await_accepted(3);
-	warm(4); /* to be given up */
+	/* which is none */
+	fetcher_warm(at.fetcher, "nowhere", NULL, 20000, 9);
+	warm(6); /* to be given up */
 }
 
 static void but_no_more_than_the_limit(void **state)
@@ -347,6 +349,8 @@ static void but_no_more_than_the_limit(void **state)
 	await_accepted(1);
 	assert_int_equal(get("/ok"), FETCH_COMPLETE);
 	warm(2);
+	assert_int_equal(get("/ok"), FETCH_COMPLETE);
+	warm(1);
 	assert_int_equal(get("/ok"), FETCH_COMPLETE);
 	assert_int_equal(at.accepted, 1);
 }

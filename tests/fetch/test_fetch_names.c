@@ -22,7 +22,7 @@
 
 #define OK "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-enum { MINUTE_MS = 60000, CONNECTIONS_MAX = 16 };
+enum { MINUTE_MS = 60000, CONNECTIONS_MAX = 128 };
 
 static struct {
 	int listen_fd;
@@ -33,6 +33,7 @@ static struct {
 	unsigned end;	  /* of the address that the name has; 0: none */
 	unsigned lookups;
 	bool silent; /* lookups have no end */
+	unsigned stuck; /* a port: an address with it is the first; 0: none */
 	struct loop *loop;
 	struct fetcher *fetcher;
 } at;
@@ -79,6 +80,10 @@ static void answer_lookup(void *arg)
 	struct resolver_answer answer = { .n = at.end > 0 };
 
 	answer.addresses[0] = address_of(at.end, q->port);
+	if (at.stuck) {
+		answer.addresses[answer.n++] = answer.addresses[0];
+		answer.addresses[0] = address_of(1, at.stuck);
+	}
 	q->done(q->arg, &answer);
 	free(q);
 }
@@ -191,6 +196,25 @@ static struct fetch_done get_within(unsigned connect_ms,
 	return seen.done;
 }
 
+/* A GET to a host that is an address. */
+static enum fetch_result get_at(const union resolver_address *address)
+{
+	const struct fetch_limits limits = {
+		.connect_ms = 20000,
+		.first_byte_ms = 20000,
+		.max_header_bytes = 1000,
+	};
+	char url[64], host[INET_ADDRSTRLEN];
+	struct fetch_request request = { .method = "GET", .url = url,
+					 .limits = &limits };
+	struct fetched seen = { 0 };
+
+	inet_ntop(AF_INET, &address->in4.sin_addr, host, sizeof(host));
+	snprintf(url, sizeof(url), "http://%s:%u/", host, at.port);
+	fetched_begin(&seen, at.loop, at.fetcher, &request);
+	return fetched_end(&seen);
+}
+
 static struct fetch_done get(const union resolver_address *address)
 {
 	return get_within(20000, address);
@@ -255,6 +279,9 @@ static void an_address_in_place_of_the_name(void **state)
 	assert_int_equal(done.result, FETCH_NOCONNECT);
 	assert_int_equal(done.cause, TROUBLE_refused);
 	assert_false(done.sent);
+	/* what the name itself stands for is neither of them */
+	at.end = 4;
+	assert_asked(4, 3, 1);
 }
 
 static void a_name_server_is_silent(void **state)
@@ -270,30 +297,92 @@ static void a_name_server_is_silent(void **state)
 	assert_int_equal(at.lookups, 1);
 }
 
-/* Its queue has one place, which others have taken. */
+/* A server whose queue has one place, which others have taken. */
+enum { WAITING = 4 };
+
+struct full {
+	unsigned port;
+	int listen_fd, fds[WAITING];
+};
+
+static void full_begin(struct full *f)
+{
+	struct sockaddr_in to;
+
+	f->listen_fd = loopback_listen(&f->port);
+	to = address_of(1, f->port).in4;
+	assert_int_equal(listen(f->listen_fd, 0), 0);
+	for (unsigned i = 0; i < WAITING; i++) {
+		f->fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		assert_true(f->fds[i] >= 0);
+		(void)connect(f->fds[i], (struct sockaddr *)&to, sizeof(to));
+	}
+}
+
+static void full_end(struct full *f)
+{
+	for (unsigned i = 0; i < WAITING; i++)
+		close(f->fds[i]);
+	close(f->listen_fd);
+}
+
 static void a_server_takes_no_connection(void **state)
 {
-	enum { WAITING = 4 };
-	unsigned port;
-	int full = loopback_listen(&port), fds[WAITING];
-	union resolver_address address = address_of(1, port);
+	union resolver_address address;
 	struct fetch_done done;
+	struct full full;
 
 	(void)state;
-	assert_int_equal(listen(full, 0), 0);
-	for (unsigned i = 0; i < WAITING; i++) {
-		struct sockaddr_in to = address.in4;
-
-		fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-		assert_true(fds[i] >= 0);
-		(void)connect(fds[i], (struct sockaddr *)&to, sizeof(to));
-	}
+	full_begin(&full);
+	address = address_of(1, full.port);
 	done = get_within(20, &address);
 	assert_int_equal(done.result, FETCH_TIMEOUT);
 	assert_false(done.sent);
-	for (unsigned i = 0; i < WAITING; i++)
-		close(fds[i]);
-	close(full);
+	full_end(&full);
+}
+
+/* An address that does not answer has its share of the time, which a clock that
+ * is almost as late makes 10 ms; then comes the next one. */
+static void the_next_address_has_its_turn(void **state)
+{
+	enum { LATE_MS = 4900, SHARE_MS = LATE_MS + 10 };
+	struct full full;
+
+	(void)state;
+	full_begin(&full);
+	at.end = 2;
+	at.stuck = full.port;
+	at.later_ms = -LATE_MS;
+	assert_int_equal(get_within(2 * SHARE_MS, NULL).result, FETCH_COMPLETE);
+	assert_int_equal(at.asked, 2);
+	full_end(&full);
+}
+
+/* Each host has its connections, however many there are; and is forgotten when
+ * it was not asked for a while. */
+static void many_hosts(void **state)
+{
+	enum { HOSTS = 60, LATE_MS = 4990, HOUR_MS = 60 * MINUTE_MS };
+	union resolver_address address;
+
+	(void)state;
+	at.later_ms = -LATE_MS; /* as below */
+	for (unsigned round = 0; round < 2; round++) {
+		for (unsigned i = 1; i <= HOSTS; i++) {
+			address = address_of(i, at.port);
+			assert_int_equal(get_at(&address), FETCH_COMPLETE);
+			assert_int_equal(at.asked, i);
+		}
+		/* they are looked through, and all that is young stays */
+		assert_int_equal(loop_turn(at.loop, 20), 0);
+		assert_int_equal(at.accepted, HOSTS);
+	}
+	at.later_ms = HOUR_MS;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(loop_turn(at.loop, 20), 0);
+	address = address_of(1, at.port);
+	assert_int_equal(get_at(&address), FETCH_COMPLETE);
+	assert_int_equal(at.accepted, HOSTS + 1);
 }
 
 /* The pool looks through what it has each 5 s, which a clock that is almost as
@@ -324,6 +413,8 @@ int main(void)
 		TEST(an_address_in_place_of_the_name),
 		TEST(a_name_server_is_silent),
 		TEST(a_server_takes_no_connection),
+		TEST(the_next_address_has_its_turn),
+		TEST(many_hosts),
 		TEST(what_nobody_uses_is_forgotten),
 	};
 

@@ -4,6 +4,7 @@
  */
 #include "tests/unit.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gnutls/gnutls.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "digestd/fetch/fetch_lines.h"
+#include "digestd/fetch/fetch_place.h"
 #include "digestd/fetch/fetch_pool.h"
 #include "digestd/fetch/fetch_tickets.h"
 #include "digestd/fetch/fetch_tls.h"
@@ -34,6 +36,7 @@ static const struct {
 	{ "GET", { NULL }, "Expect:|Accept:" },
 	{ "GET", { "Accept", "a/b" }, "Expect:|Accept: a/b" },
 	{ "GET", { "aCCEPT", "" }, "Expect:|aCCEPT;" },
+	{ "GET", { "Accept", "a/b", "Accept", "c/d" }, "Expect:|Accept: a/b|Accept: c/d" },
 	{ "GET", { "A", "b", "A", "" }, "Expect:|A: b|A;|Accept:" },
 	{ "GET", { "Connection", "x", "Content-Length", "1", "TE", "y" },
 	  "Expect:|Accept:" },
@@ -276,6 +279,55 @@ static void hosts_need_memory(void **state)
 	curl_easy_cleanup(easy);
 }
 
+/* Hosts that are addresses need no name server; what looks like one and is none
+ * has no address, and is not asked for either. */
+static void places_that_are_addresses(void **state)
+{
+	static const struct {
+		const char *host;
+		bool numeric;
+		const char *at; /* null: none */
+	} rows[] = {
+		{ "127.0.0.1", true, "127.0.0.1" },
+		{ "255.255.255.255", true, "255.255.255.255" },
+		{ "127.0.0.1.", false, NULL }, { "1.2.3", false, NULL },
+		{ "256.0.0.1", false, NULL }, { "a", false, NULL },
+		{ "[::1]", true, "::1" },
+		{ "[2001:db8:1:2:3:4:5:6]", true, "2001:db8:1:2:3:4:5:6" },
+		{ "[::ffff:192.0.2.7]", true, "::ffff:192.0.2.7" },
+		{ "[]", true, NULL }, { "[::x]", true, NULL },
+		{ "[0000:0000:0000:0000:0000:0000:0000:0000:0000:0000]", true,
+		  NULL },
+		{ "[", false, NULL }, { "[::1", false, NULL },
+		{ "[2001:db8:1:2:3:4:5:6", false, NULL },
+		{ "a.name.that.is.longer.than.an.address", false, NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		const struct pool_place place = {
+			.host = rows[i].host, .host_len = strlen(rows[i].host),
+			.port = 80,
+		};
+		char text[INET6_ADDRSTRLEN] = "";
+		struct resolver_answer at;
+
+		if (fetch_place_address(&place, &at) != rows[i].numeric ||
+		    at.n != (rows[i].at != NULL))
+			fail_msg("%s", rows[i].host);
+		if (!at.n)
+			continue;
+		assert_int_equal(at.addresses[0].in4.sin_port, htons(80));
+		if (at.addresses[0].any.sa_family == AF_INET)
+			inet_ntop(AF_INET, &at.addresses[0].in4.sin_addr, text,
+				  sizeof(text));
+		else
+			inet_ntop(AF_INET6, &at.addresses[0].in6.sin6_addr,
+				  text, sizeof(text));
+		assert_string_equal(text, rows[i].at);
+	}
+}
+
 /* A connection of the pool, without a pool, and its other end. */
 static int open_pair(struct pool_conn *conn)
 {
@@ -352,6 +404,7 @@ int main(void)
 		cmocka_unit_test(hosts_are_taken_from_urls),
 		cmocka_unit_test(without_a_client_libcurl_verifies),
 		cmocka_unit_test(hosts_need_memory),
+		cmocka_unit_test(places_that_are_addresses),
 		cmocka_unit_test(plain_bytes_come_and_go),
 		cmocka_unit_test(a_full_socket_takes_no_more),
 	};
