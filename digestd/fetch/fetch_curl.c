@@ -27,7 +27,6 @@
 enum {
 	KEPT_CONNECTIONS = 512,    /* idle ones, of one fetcher */
 	RECEIVE_BUFFER = 32768,    /* bytes a callback may see at once */
-	STATUS_MAX = 599,          /* RFC 9110, 15 */
 	CANCELLED = -1,            /* beside enum fetch_result */
 	NOT_FAILED = -2,
 };
@@ -366,25 +365,12 @@ static size_t fetch_curl_fail(struct transfer *f, enum fetch_result result)
 	return 0; /* which ends the transfer */
 }
 
-/* "HTTP/1.1 200 OK": returns the status, 0 when it is none. */
-static unsigned fetch_curl_parse_status(const char *line, size_t len)
+/* The length of a line without its end, with which curl hands it on. */
+static size_t fetch_curl_line_len(const char *line, size_t len)
 {
-	const char *at = memchr(line, ' ', len);
-	unsigned status = 0;
-
-	if (!at || line + len - at < 4)
-		return 0;
-	for (int i = 1; i <= 3; i++) {
-		if (at[i] < '0' || at[i] > '9')
-			return 0;
-		status = status * 10 + (unsigned)(at[i] - '0');
-	}
-	return status >= 100 && status <= STATUS_MAX ? status : 0;
-}
-
-static bool fetch_curl_is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+	assert(len);
+	len -= line[len - 1] == '\n';
+	return len && line[len - 1] == '\r' ? len - 1 : len;
 }
 
 /* Takes a "Name: value" line; refuses folded and malformed ones. */
@@ -393,8 +379,6 @@ static int fetch_curl_take_field(struct transfer *f, const char *line,
 {
 	struct field_part name, value;
 
-	len -= len && line[len - 1] == '\n';
-	len -= len && line[len - 1] == '\r';
 	if (response_field(line, len, &name, &value))
 		return -EINVAL;
 	return fields_add_n(&f->fields, name.at, name.len, value.at, value.len);
@@ -413,12 +397,11 @@ static size_t fetch_curl_end_header(struct transfer *f, size_t len)
 
 	if (f->status == 101)
 		return fetch_curl_fail(f, FETCH_BAD);
-	if (f->status && f->status < 200) { /* the real one follows */
+	if (f->status < 200) { /* the real one follows */
 		fields_clear(&f->fields);
 		return len;
 	}
-	if (!f->status || response_frame(&f->fields, f->status, !f->has_body,
-					 &framing))
+	if (response_frame(&f->fields, f->status, !f->has_body, &framing))
 		return fetch_curl_fail(f, FETCH_BAD);
 	f->ended_by_close = framing.by_close;
 	f->headers_done = true;
@@ -436,7 +419,9 @@ static size_t fetch_curl_on_header(char *line, size_t size, size_t count,
 				   void *arg)
 {
 	struct transfer *f = arg;
-	size_t len = size * count;
+	size_t len = size * count, line_len = fetch_curl_line_len(line, len);
+	unsigned minor;
+	int err;
 
 	if (f->failure != NOT_FAILED)
 		return 0;
@@ -445,15 +430,12 @@ static size_t fetch_curl_on_header(char *line, size_t size, size_t count,
 	if (len > f->header_left)
 		return fetch_curl_fail(f, FETCH_BAD);
 	f->header_left -= len;
-	if (len >= 5 && !memcmp(line, "HTTP/", 5)) {
-		f->status = fetch_curl_parse_status(line, len);
-		return f->status ? len : fetch_curl_fail(f, FETCH_BAD);
-	}
-	if (fetch_curl_is_blank(line[0]) && len <= 2)
+	if (!line_len)
 		return fetch_curl_end_header(f, len);
-	return fetch_curl_take_field(f, line, len)
-		       ? fetch_curl_fail(f, FETCH_BAD)
-		       : len;
+	err = line_len >= 5 && !memcmp(line, "HTTP/", 5) ?
+		      response_status_line(line, line_len, &minor, &f->status) :
+		      fetch_curl_take_field(f, line, line_len);
+	return err ? fetch_curl_fail(f, FETCH_BAD) : len;
 }
 
 static size_t fetch_curl_on_write(char *data, size_t size, size_t count,

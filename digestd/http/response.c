@@ -133,27 +133,28 @@ static bool response_is_text(const char *at, size_t len)
 }
 
 /* "HTTP/1.1 200 OK" */
-static int response_take_status(struct response *r, const struct line *line)
+int response_status_line(const char *line, size_t len, unsigned *minor,
+			 unsigned *status)
 {
 	static const char version[] = "HTTP/1.";
 	enum { AT_MINOR = sizeof(version) - 1, AT_CODE = AT_MINOR + 2,
 	       AFTER_CODE = AT_CODE + 3 };
-	const char *at = line->at;
 
-	if (line->len < AFTER_CODE || memcmp(at, version, AT_MINOR) != 0 ||
-	    at[AT_MINOR] < '0' || at[AT_MINOR] > '9' || at[AT_CODE - 1] != ' ')
+	if (len < AFTER_CODE || memcmp(line, version, AT_MINOR) != 0 ||
+	    line[AT_MINOR] < '0' || line[AT_MINOR] > '9' ||
+	    line[AT_CODE - 1] != ' ')
 		return -EINVAL;
-	r->minor = (unsigned)(at[AT_MINOR] - '0');
-	r->status = 0;
+	*minor = (unsigned)(line[AT_MINOR] - '0');
+	*status = 0;
 	for (int i = AT_CODE; i < AFTER_CODE; i++) {
-		if (at[i] < '0' || at[i] > '9')
+		if (line[i] < '0' || line[i] > '9')
 			return -EINVAL;
-		r->status = r->status * 10 + (unsigned)(at[i] - '0');
+		*status = *status * 10 + (unsigned)(line[i] - '0');
 	}
-	if (line->len > AFTER_CODE && at[AFTER_CODE] != ' ')
+	if (len > AFTER_CODE && line[AFTER_CODE] != ' ')
 		return -EINVAL;
-	return r->status >= 100 && r->status <= STATUS_MAX &&
-			       response_is_text(at, line->len)
+	return *status >= 100 && *status <= STATUS_MAX &&
+			       response_is_text(line, len)
 		       ? 0
 		       : -EINVAL;
 }
@@ -331,7 +332,8 @@ static enum response_event response_read_line(struct response *r,
 {
 	switch (r->state) {
 	case RESPONSE_AT_STATUS:
-		if (response_take_status(r, line))
+		if (response_status_line(line->at, line->len, &r->minor,
+					 &r->status))
 			return response_bad(r);
 		fields_clear(&r->fields); /* of an interim response */
 		r->state = RESPONSE_AT_FIELD;

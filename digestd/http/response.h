@@ -125,6 +125,13 @@ int response_frame(const struct fields *fields, unsigned status, bool head,
 		   struct response_framing *framing);
 
 /*
+ * Reads a status line of HTTP/1, its end cut off. Returns 0, or -EINVAL: it is
+ * none, its status is not within 100 to 599, or its reason is no text.
+ */
+int response_status_line(const char *line, size_t len, unsigned *minor,
+			 unsigned *status);
+
+/*
  * Takes a line of a header apart, its end cut off; the parts lie in it. Returns
  * 0, or -EINVAL: no colon, no token before it, folded, or bytes that must not
  * be in a value.
