@@ -74,6 +74,8 @@ static const struct row {
 	{ "trailers", OK "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nT: u\r\n\r\n", HANGS, FETCH_COMPLETE, 200, "hello", false },
 	{ "another protocol", "HTTP/1.1 101 Go\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n", HANGS, FETCH_BAD, 0, "", false },
 	{ "status too low", "HTTP/1.1 099 X\r\nContent-Length: 2\r\n\r\nok", HANGS, FETCH_BAD, 0, "", false },
+	{ "a bare CR in the reason", "HTTP/1.1 200 O\rK\r\nContent-Length: 2\r\n\r\nok", HANGS, FETCH_BAD, 0, "", false },
+	{ "bare LF", "HTTP/1.1 200 OK\nContent-Length: 2\n\nok", HANGS, FETCH_COMPLETE, 200, "ok", false },
 	{ "no status", "HTTP/1.1 \r\nContent-Length: 2\r\n\r\nok", HANGS, FETCH_BAD, 0, "", false },
 	{ "a header that is too large", OK "A: " H500 H500 "\r\nContent-Length: 2\r\n\r\nok", HANGS, FETCH_BAD, 0, "", false },
 	{ "reset without an answer", "", RESETS, FETCH_BAD, 0, "", false },
