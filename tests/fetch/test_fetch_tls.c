@@ -53,7 +53,8 @@ static struct {
 	unsigned port;
 	const char *version;
 	pthread_t thread, connections[MAX_CONNECTIONS];
-	atomic_uint accepted, requests, resumed, ended;
+	atomic_uint accepted, requests, resumed, ended, tickets;
+	bool slow; /* it reads nothing for a while */
 	struct loop *loop;
 	struct fetcher *fetcher;
 } at;
@@ -137,16 +138,23 @@ static void say_big(gnutls_session_t s)
 static bool answer(gnutls_session_t s, const char *path)
 {
 	static const char by_close[] = "HTTP/1.1 200 OK\r\n\r\nok";
+	bool stays = !strcmp(path, "/ok") || !strcmp(path, "/big") ||
+		     !strcmp(path, "/ticket");
 
-	if (!strcmp(path, "/ok"))
-		say(s, OK, sizeof(OK) - 1);
-	else if (!strcmp(path, "/big"))
+	if (!strcmp(path, "/big"))
 		say_big(s);
+	else if (stays || !strcmp(path, "/leave"))
+		say(s, OK, sizeof(OK) - 1);
 	else if (strcmp(path, "/none") != 0)
 		say(s, by_close, sizeof(by_close) - 1);
 	if (!strcmp(path, "/bye"))
 		gnutls_bye(s, GNUTLS_SHUT_WR);
-	return !strcmp(path, "/ok") || !strcmp(path, "/big");
+	if (!strcmp(path, "/ticket")) { /* when the connection is idle */
+		usleep(5000);
+		gnutls_session_ticket_send(s, 1, 0);
+		atomic_fetch_add(&at.tickets, 1);
+	}
+	return stays;
 }
 
 static void *serve_one(void *arg)
@@ -163,6 +171,8 @@ static void *serve_one(void *arg)
 		if (!gnutls_handshake(s)) {
 			atomic_fetch_add(&at.resumed,
 					 gnutls_session_is_resumed(s) != 0);
+			if (at.slow)
+				usleep(30000);
 			while (read_request(s, path) && answer(s, path))
 				continue;
 		}
@@ -272,6 +282,7 @@ static void end_spoiling(void)
 static void open_with(enum fetcher_use use, const char *version)
 {
 	at.accepted = at.requests = at.resumed = at.ended = 0;
+	at.tickets = 0;
 	at.version = version;
 	at.listen_fd = loopback_listen(&at.port);
 	assert_int_equal(pthread_create(&at.thread, NULL, serve, NULL), 0);
@@ -420,6 +431,85 @@ static void bytes_both_ways(void **state)
 		assert_int_equal(at.accepted, 2); /* uploads have their own */
 		close_all();
 	}
+}
+
+/* A server that takes nothing for a while gets all of it then, in order; what
+ * of a record the socket has not taken is not sent anew. */
+static void a_server_that_reads_late(void **state)
+{
+	static const int few = 8192;
+
+	(void)state;
+	at.slow = true;
+	for (size_t v = 0; v < NROWS(versions); v++) {
+		struct seen up = { 0 };
+
+		open_all(versions[v]);
+		assert_int_equal(setsockopt(at.listen_fd, SOL_SOCKET, SO_RCVBUF,
+					    &few, sizeof(few)), 0);
+		begin("PUT", "/ok", right, &up);
+		assert_int_equal(fetched_end(&up.got), FETCH_COMPLETE);
+		assert_int_equal(up.sent, BIG);
+		assert_int_equal(at.requests, 1); /* which was the pattern */
+		close_all();
+	}
+	at.slow = false;
+}
+
+static void turn_until(const atomic_uint *counter, unsigned value)
+{
+	while (atomic_load(counter) < value)
+		loop_turn(at.loop, 1);
+	for (int i = 0; i < 5; i++)
+		loop_turn(at.loop, 1);
+}
+
+/* What comes on a connection that waits for its next request: a session's
+ * ticket is welcome, an end is noticed. */
+static void news_on_idle_connections(void **state)
+{
+	(void)state;
+	open_all(versions[0]);
+	assert_int_equal(ask("GET", "/ticket", right), FETCH_COMPLETE);
+	turn_until(&at.tickets, 1);
+	assert_int_equal(ask("GET", "/ok", right), FETCH_COMPLETE);
+	assert_int_equal(at.accepted, 1);
+	assert_int_equal(ask("GET", "/leave", right), FETCH_COMPLETE);
+	turn_until(&at.ended, 1);
+	assert_int_equal(ask("POST", "/ok", right), FETCH_COMPLETE);
+	assert_int_equal(at.accepted, 2);
+	assert_int_equal(at.requests, 4); /* none was asked twice */
+	close_all();
+}
+
+/* Fetches without authorities of their own cannot begin without memory for the
+ * system's. */
+static void authorities_need_memory(void **state)
+{
+	unsigned i = 0;
+	int err;
+
+	(void)state;
+	open_all(versions[0]);
+	do {
+		static const struct fetch_limits limits = {
+			.connect_ms = 5000, .first_byte_ms = 5000,
+			.max_header_bytes = 1000,
+		};
+		const struct fetch_request request = {
+			.method = "GET", .url = "https://localhost:1/",
+			.limits = &limits,
+		};
+		struct fetched got = { .loop = at.loop };
+
+		alloc_fail_at(++i);
+		err = fetch_start(at.fetcher, &request, &fetched_callbacks,
+				  &got, &got.fetch);
+		assert_int_equal(err, alloc_failed() ? -ENOMEM : 0);
+		alloc_fail_at(0);
+	} while (err);
+	assert_true(i > 3);
+	close_all();
 }
 
 /* An end that is not announced cuts a body off: anybody can make one. */
@@ -666,6 +756,9 @@ int main(void)
 		cmocka_unit_test(sessions_are_resumed_once_each),
 		cmocka_unit_test(who_is_trusted),
 		cmocka_unit_test(bytes_both_ways),
+		cmocka_unit_test(a_server_that_reads_late),
+		cmocka_unit_test(news_on_idle_connections),
+		cmocka_unit_test(authorities_need_memory),
 		cmocka_unit_test(ends),
 		cmocka_unit_test(handshakes_that_fail),
 		cmocka_unit_test(no_address_is_left),
