@@ -66,9 +66,9 @@ bool pool_is_quiet(struct pool_conn *conn)
 {
 	char scratch[64];
 
-	if (pool_has_more(conn))
-		return false;
-	if (conn->tls) /* which may have news that are no data */
+	/* which may have news that are no data, here or already with us: some
+	 * servers send tickets with the last words of their handshake */
+	if (conn->tls)
 		return pool_receive(conn, scratch, sizeof(scratch)) == -EAGAIN;
 	return fetch_conn_result(recv(conn->watch.fd, scratch, 1, MSG_PEEK)) ==
 	       -EAGAIN;

@@ -53,7 +53,7 @@ static struct {
 	unsigned port;
 	const char *version;
 	pthread_t thread, connections[MAX_CONNECTIONS];
-	atomic_uint accepted, requests, resumed, ended, tickets;
+	atomic_uint accepted, requests, resumed, ended, tickets, shaken;
 	bool slow; /* it reads nothing for a while */
 	struct loop *loop;
 	struct fetcher *fetcher;
@@ -171,6 +171,7 @@ static void *serve_one(void *arg)
 		if (!gnutls_handshake(s)) {
 			atomic_fetch_add(&at.resumed,
 					 gnutls_session_is_resumed(s) != 0);
+			atomic_fetch_add(&at.shaken, 1);
 			if (at.slow)
 				usleep(30000);
 			while (read_request(s, path) && answer(s, path))
@@ -282,7 +283,7 @@ static void end_spoiling(void)
 static void open_with(enum fetcher_use use, const char *version)
 {
 	at.accepted = at.requests = at.resumed = at.ended = 0;
-	at.tickets = 0;
+	at.tickets = at.shaken = 0;
 	at.version = version;
 	at.listen_fd = loopback_listen(&at.port);
 	assert_int_equal(pthread_create(&at.thread, NULL, serve, NULL), 0);
@@ -479,6 +480,41 @@ static void news_on_idle_connections(void **state)
 	assert_int_equal(ask("POST", "/ok", right), FETCH_COMPLETE);
 	assert_int_equal(at.accepted, 2);
 	assert_int_equal(at.requests, 4); /* none was asked twice */
+	close_all();
+}
+
+static void warm(struct tls_client *tls)
+{
+	char url[64];
+
+	snprintf(url, sizeof(url), "https://localhost:%u", at.port);
+	fetcher_warm(at.fetcher, url, tls, 20000, 1);
+}
+
+/* The handshake is done before there is a request; of a server that is not
+ * trusted nothing comes of it, nor of authorities that there is no memory for.
+ */
+static void connections_made_beforehand(void **state)
+{
+	struct seen seen = { 0 };
+
+	(void)state;
+	open_all(versions[0]);
+	alloc_fail_at(1);
+	warm(NULL);
+	assert_true(alloc_failed());
+	alloc_fail_at(0);
+	for (int i = 0; i < 5; i++)
+		loop_turn(at.loop, 1);
+	assert_int_equal(at.accepted, 0);
+	warm(NULL);
+	turn_until(&at.ended, 1);
+	warm(right);
+	turn_until(&at.shaken, 1);
+	begin("GET", "/ok", right, &seen);
+	assert_int_equal(fetched_end(&seen.got), FETCH_COMPLETE);
+	assert_int_equal(at.accepted, 2);
+	assert_int_equal(at.requests, 1);
 	close_all();
 }
 
@@ -758,6 +794,7 @@ int main(void)
 		cmocka_unit_test(bytes_both_ways),
 		cmocka_unit_test(a_server_that_reads_late),
 		cmocka_unit_test(news_on_idle_connections),
+		cmocka_unit_test(connections_made_beforehand),
 		cmocka_unit_test(authorities_need_memory),
 		cmocka_unit_test(ends),
 		cmocka_unit_test(handshakes_that_fail),
