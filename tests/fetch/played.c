@@ -47,6 +47,12 @@ int played_tear_down(void **state)
 
 /* The client */
 
+static void cancel(void)
+{
+	fetch_cancel(&at.fetch);
+	at.over = true;
+}
+
 static ssize_t read_upload(void *arg, void *buf, size_t cap)
 {
 	size_t n = at.ready - at.read;
@@ -55,6 +61,8 @@ static ssize_t read_upload(void *arg, void *buf, size_t cap)
 	assert_false(at.over);
 	if (at.gives_up)
 		return FETCH_GIVE_UP;
+	if (at.cancels_at_read)
+		cancel();
 	if (at.read == at.len)
 		return FETCH_EOF;
 	if (!n)
@@ -112,6 +120,8 @@ static void on_half_close(void *arg, struct fetch *f)
 	(void)arg;
 	assert_ptr_equal(f, at.fetch);
 	at.half_closed++;
+	if (at.cancels_at_half)
+		cancel();
 }
 
 static void on_trailers(void *arg, struct fetch *f,

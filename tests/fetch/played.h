@@ -38,6 +38,7 @@ struct played {
 	size_t len, piece; /* of its body; at most so much at a time */
 	size_t ready, read;
 	bool gives_up, over, pauses;
+	bool cancels_at_read, cancels_at_half; /* itself, in a callback */
 	unsigned status, interim, half_closed, trailers;
 	const struct fields *behind; /* the body */
 	char body[64];

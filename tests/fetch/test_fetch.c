@@ -355,12 +355,18 @@ static void causes_of_breaks(void **state)
 
 static void a_paused_body_comes_again(void **state)
 {
+	static const struct {
+		const char *name;
+		unsigned calls;
+	} bodies[] = { { "length", 2 }, { "chunked", 3 } };
+
 	(void)state;
-	for (int i = 0; i < NWAYS; i++) {
+	for (int i = 0; i < 2 * NWAYS; i++) {
 		struct seen seen = { .got = { .pauses = 3 } };
 
-		ask(&ways[i], 0, &seen);
-		assert_int_equal(seen.got.calls, 2);
+		ask(&ways[i / 2], row_of(bodies[i % 2].name), &seen);
+		/* libcurl may hand two chunks on as one */
+		assert_in_range(seen.got.calls, 2, bodies[i % 2].calls);
 		assert_string_equal(seen.got.text, "hello");
 		assert_int_equal(seen.got.done.result, FETCH_COMPLETE);
 	}
@@ -393,6 +399,33 @@ static void cancelled_inside_a_callback(void **state)
 
 		ask(&ways[i], 0, &seen);
 		assert_int_equal(seen.got.status, 200);
+	}
+}
+
+/* What is under way when a fetcher is freed is cancelled, however far it is. */
+static void freed_with_fetches_under_way(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3 * NWAYS; i++) {
+		const struct way *way = &ways[i / 3];
+		char url[64];
+		struct fetch_request request = {
+			.method = way->method, .url = url, .limits = &limits,
+			.upload = way->uploads ? &upload : NULL,
+		};
+		struct seen seen = { .got = { .pauses = i % 3 == 2 } };
+
+		close_all();
+		snprintf(url, sizeof(url), "http://127.0.0.1:%u/%u", at.port,
+			 row_of("hang in body"));
+		fetched_begin(&seen.got, at.loop, at.fetchers[way->use],
+			      &request);
+		while (i % 3 && !seen.got.calls)
+			assert_int_equal(loop_turn(at.loop, 1000), 0);
+		loop_timer_clear(at.loop, &seen.got.timer);
+		fetcher_free(&at.fetchers[way->use]);
+		loop_turn(at.loop, 0);
+		assert_false(seen.got.over);
 	}
 }
 
@@ -659,6 +692,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(interim_responses_are_reported,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(cancelled_inside_a_callback,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(freed_with_fetches_under_way,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(cancelled_before_it_begins,
 						set_up, tear_down),

@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "digestd/fetch/fetch.h"
 #include "digestd/fetch/fetch_lines.h"
 #include "digestd/fetch/fetch_place.h"
 #include "digestd/fetch/fetch_pool.h"
@@ -21,6 +22,7 @@
 #include "digestd/fetch/fetch_tls.h"
 #include "digestd/fetch/fetch_way.h"
 #include "digestd/http/fields.h"
+#include "digestd/os/loop.h"
 #include "digestd/tls/tls_client.h"
 #include "tests/codec/alloc.h"
 #include "tests/tls/certificate.h"
@@ -279,6 +281,51 @@ static void hosts_need_memory(void **state)
 	curl_easy_cleanup(easy);
 }
 
+static void no_fetch_ends(void *arg, struct fetch *f,
+			  const struct fetch_done *done)
+{
+	(void)arg;
+	(void)f;
+	(void)done;
+	fail();
+}
+
+/* Fetches without authorities of their own cannot begin without memory for the
+ * system's. */
+static void authorities_need_memory(void **state)
+{
+	static const struct fetch_callbacks callbacks = {
+		.on_done = no_fetch_ends,
+	};
+	struct fetcher *fetcher;
+	struct fetch *fetch;
+	struct loop *loop;
+	unsigned i = 0;
+	int err;
+
+	(void)state;
+	assert_int_equal(loop_new(&loop), 0);
+	assert_int_equal(fetcher_new(loop, FETCHER_DATA, 0, &fetcher), 0);
+	do {
+		static const struct fetch_limits limits = {
+			.connect_ms = 5000, .first_byte_ms = 5000,
+			.max_header_bytes = 1000,
+		};
+		const struct fetch_request request = {
+			.method = "GET", .url = "https://localhost:1/",
+			.limits = &limits,
+		};
+
+		alloc_fail_at(++i);
+		err = fetch_start(fetcher, &request, &callbacks, NULL, &fetch);
+		assert_int_equal(err, alloc_failed() ? -ENOMEM : 0);
+		alloc_fail_at(0);
+	} while (err);
+	assert_true(i > 3);
+	fetcher_free(&fetcher);
+	loop_free(&loop);
+}
+
 /* Hosts that are addresses need no name server; what looks like one and is none
  * has no address, and is not asked for either. */
 static void places_that_are_addresses(void **state)
@@ -404,6 +451,7 @@ int main(void)
 		cmocka_unit_test(hosts_are_taken_from_urls),
 		cmocka_unit_test(without_a_client_libcurl_verifies),
 		cmocka_unit_test(hosts_need_memory),
+		cmocka_unit_test(authorities_need_memory),
 		cmocka_unit_test(places_that_are_addresses),
 		cmocka_unit_test(plain_bytes_come_and_go),
 		cmocka_unit_test(a_full_socket_takes_no_more),

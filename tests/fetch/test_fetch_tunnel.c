@@ -142,6 +142,55 @@ static void a_tunnel_half_closed(void **state)
 	assert_int_equal(at.half_closed, 1);
 }
 
+/* ... and then the client is, too. */
+static void a_tunnel_cancelled_at_half(void **state)
+{
+	(void)state;
+	begin_upgrade();
+	serve_say(SWITCH "one");
+	serve_read();
+	at.cancels_at_half = true;
+	shutdown(at.fd, SHUT_WR);
+	for (int i = 0; i < TURNS_MAX && !at.over; i++)
+		loop_turn(at.loop, 1);
+	at.cancels_at_half = false;
+	assert_true(at.over);
+	assert_int_equal(recv(at.fd, got, 1, 0), 0);
+	assert_int_equal(at.half_closed, 1);
+	serve_close(false);
+	/* the next one is no tunnel */
+	post(4, 4, 4);
+	serve_read();
+	serve_say(OK);
+	finish(FETCH_COMPLETE);
+}
+
+/* More than the other end takes: the end comes behind all of it. */
+static void a_tunnel_that_is_full(void **state)
+{
+	(void)state;
+	begin((struct fetch_request){ .method = "GET", .upgrade = "x" }, -1,
+	      BIG, 0);
+	serve_read();
+	serve_say(SWITCH);
+	serve_read();
+	at.ready = BIG;
+	fetch_resume_upload(at.fetch);
+	while (at.read < 400000)
+		loop_turn(at.loop, 1);
+	for (int i = 0; i < TURNS_MAX && at.read < BIG; i++)
+		serve_read();
+	serve_read();
+	assert_memory_equal(body_got(), pattern, BIG);
+	assert_int_equal(recv(at.fd, got, 1, 0), 0);
+	serve_say("bye");
+	serve_close(false);
+	for (int i = 0; i < TURNS_MAX && !at.over; i++)
+		loop_turn(at.loop, 1);
+	assert_int_equal(at.done.result, FETCH_COMPLETE);
+	assert_string_equal(at.body, "bye");
+}
+
 /* ... and does not take what is still sent. */
 static void a_tunnel_that_breaks(void **state)
 {
@@ -212,6 +261,8 @@ int main(void)
 		TEST(trailers_of_a_response),
 		TEST(another_protocol),
 		TEST(a_tunnel_half_closed),
+		TEST(a_tunnel_cancelled_at_half),
+		TEST(a_tunnel_that_is_full),
 		TEST(a_tunnel_that_breaks),
 		TEST(a_tunnel_that_is_idle),
 		TEST(no_other_protocol),

@@ -121,6 +121,27 @@ static void a_body_that_ends_early(void **state)
 	finish(FETCH_BAD);
 }
 
+/* Nothing is said of a fetch that is cancelled where its body is read. */
+static void cancelled_while_it_is_read(void **state)
+{
+	(void)state;
+	for (int chunked = 0; chunked < 2; chunked++) {
+		post(chunked ? -1 : 8, 8, 4);
+		serve_read();
+		at.cancels_at_read = true;
+		upload_more(8);
+		while (!at.over)
+			loop_turn(at.loop, 1);
+		at.cancels_at_read = false;
+		loop_turn(at.loop, 0);
+		assert_null(at.fetch);
+		assert_int_equal(recv(at.fd, got, GOT_MAX, 0), 0);
+		serve_close(false);
+	}
+	assert_int_equal(at.done.result, 0);
+	assert_int_equal(at.connections, 2);
+}
+
 /* Answers before the body is in */
 
 static void begin_early(const char *answer, size_t left)
@@ -329,6 +350,7 @@ int main(void)
 		TEST(the_slower_end_sets_the_pace),
 		TEST(as_the_caller_has_it),
 		TEST(a_body_that_ends_early),
+		TEST(cancelled_while_it_is_read),
 		TEST(an_early_refusal_ends_the_fetch),
 		TEST(an_early_agreement_does_not),
 		TEST(a_little_that_is_left),
