@@ -57,6 +57,17 @@ static inline void scd__gap_put_symbol(struct scd__gap_encoder *e, unsigned sym)
 	e->state = scd__ans_push(e->state, s, SCD__GAP_SCALE_LOG);
 }
 
+/* A symbol with freq (1..SCD__GAP_SCALE) slots from start on, of no model. */
+static inline void scd__gap_put_slots(struct scd__gap_encoder *e,
+				      uint32_t freq, uint32_t start)
+{
+	const struct scd__ans_symbol s = scd__ans_symbol(freq, start);
+
+	if (scd__ans_is_full(e->state, freq, SCD__GAP_SCALE_LOG))
+		scd__gap_put_word(e);
+	e->state = scd__ans_push(e->state, &s, SCD__GAP_SCALE_LOG);
+}
+
 /* n (at most 16) bits as they are. */
 static inline void scd__gap_put_bits(struct scd__gap_encoder *e, uint32_t bits,
 				     unsigned n)
@@ -121,6 +132,20 @@ static inline unsigned scd__gap_get_symbol(struct scd__gap_decoder *d)
 		   (entry & 0xfff);
 	scd__gap_refill(d);
 	return entry >> 24;
+}
+
+/* The slot of the next symbol, of no model; then take it. */
+static inline uint32_t scd__gap_slot(const struct scd__gap_decoder *d)
+{
+	return d->state & (SCD__GAP_SCALE - 1);
+}
+
+static inline void scd__gap_take_slots(struct scd__gap_decoder *d,
+				       uint32_t freq, uint32_t start)
+{
+	d->state = freq * (d->state >> SCD__GAP_SCALE_LOG) +
+		   scd__gap_slot(d) - start;
+	scd__gap_refill(d);
 }
 
 /* n (at most 16) bits as they are. */

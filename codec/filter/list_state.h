@@ -2,8 +2,9 @@
  * What a list is made of, for those that change and code it.
  *
  * The entries are in 2^log buckets, by their first bits, sorted; a bucket keeps
- * the other bits, 32 of them at most. Fingerprints are spread evenly, so all
- * buckets have about as many. Where somebody has chosen them badly, one may
+ * the other bits, and where ages are kept, behind them, the id of the entry's
+ * cohort: that is its word, 32 bits at most. Fingerprints are spread evenly, so
+ * all buckets have about as many. Where somebody has chosen them badly, one may
  * have all the entries: as each bucket is passed once for a change, that costs
  * no more than a pass over the list. groups counts the entries of 64 buckets
  * each, so that a rank is found without looking at every bucket.
@@ -11,14 +12,21 @@
 #ifndef SCD_LIST_STATE_H
 #define SCD_LIST_STATE_H
 
+#include "codec/filter/cohorts.h"
 #include "codec/list.h"
 #include "codec/mix.h"
 
 enum { SCD__LIST_GROUP_LOG = 6 };
 
 struct scd__list_bucket {
-	uint32_t *rest; /* of its entries: the bits below the bucket's */
+	uint32_t *words; /* of its entries, in order */
 	uint32_t n, room;
+};
+
+/* Of a list that keeps ages. */
+struct scd__list_ages {
+	struct scd__cohorts cohorts;
+	uint32_t (*counts)[SCD__COHORT_IDS]; /* by group: entries with an id */
 };
 
 struct scd_list {
@@ -29,6 +37,8 @@ struct scd_list {
 	uint64_t key; /* of that hash */
 	struct scd__list_bucket *buckets;
 	uint64_t *groups;
+	unsigned id_bits; /* of a word: 0 without ages */
+	struct scd__list_ages *ages; /* null: not kept */
 };
 
 /*
@@ -48,8 +58,9 @@ int scd__list_new_for(struct scd_list **out, unsigned width, uint64_t instance,
 		      uint64_t n);
 
 /*
- * Append the next n entries to a new list: none is below those that it has.
- * SCD_ENOMEM: some of them may be there; all that may be done is to free it.
+ * Append the next n entries to a new list without ages: none is below those
+ * that it has. SCD_ENOMEM: some of them may be there; all that may be done is
+ * to free it.
  */
 int scd__list_append(struct scd_list *list, const uint64_t *entries, size_t n);
 
@@ -60,7 +71,7 @@ int scd__list_append(struct scd_list *list, const uint64_t *entries, size_t n);
 int scd__list_check_change(const struct scd_list *list,
 			   const struct scd_list_change *c);
 
-/* The bits of an entry that its bucket keeps. */
+/* The bits of an entry that are in its word. */
 static inline unsigned scd__list_rest_bits(const struct scd_list *list)
 {
 	return list->width - list->log;
@@ -83,18 +94,40 @@ static inline size_t scd__list_bucket_of(const struct scd_list *list,
 	return (size_t)(entry >> scd__list_rest_bits(list));
 }
 
-static inline uint32_t scd__list_rest_of(const struct scd_list *list,
+/* The first word that an entry may have: that of the oldest cohort. */
+static inline uint32_t scd__list_word_of(const struct scd_list *list,
 					 uint64_t entry)
 {
-	return (uint32_t)(entry &
-			  ((UINT64_C(1) << scd__list_rest_bits(list)) - 1));
+	const uint64_t rest =
+		entry & ((UINT64_C(1) << scd__list_rest_bits(list)) - 1);
+
+	return (uint32_t)(rest << list->id_bits);
 }
 
-/* An entry, from its bucket and what that keeps. */
-static inline uint64_t scd__list_entry(const struct scd_list *list,
-				       size_t bucket, uint32_t rest)
+static inline unsigned scd__list_id_of(const struct scd_list *list,
+				       uint32_t word)
 {
-	return (uint64_t)bucket << scd__list_rest_bits(list) | rest;
+	return word & ((1u << list->id_bits) - 1);
+}
+
+/* Whether two words of a bucket are of equal entries. */
+static inline bool scd__list_is_same(const struct scd_list *list, uint32_t a,
+				     uint32_t b)
+{
+	return (a ^ b) >> list->id_bits == 0;
+}
+
+/* An entry, from its bucket and its word. */
+static inline uint64_t scd__list_entry(const struct scd_list *list,
+				       size_t bucket, uint32_t word)
+{
+	return (uint64_t)bucket << scd__list_rest_bits(list) |
+	       word >> list->id_bits;
+}
+
+static inline size_t scd__list_ngroups(const struct scd_list *list)
+{
+	return (scd__list_nbuckets(list) >> SCD__LIST_GROUP_LOG) + 1;
 }
 
 /*

@@ -10,10 +10,10 @@
 #include "codec/coder/list_coder.h"
 #include "codec/filter/list_state.h"
 #include "codec/wire/frame.h"
+#include "codec/wire/list_aged.h"
 #include "codec/wire/list_delta.h"
 
-/* Memory for n numbers; for one at least. Null: there is none. */
-static uint64_t *list_delta_numbers(uint64_t n)
+uint64_t *scd__list_delta_numbers(uint64_t n)
 {
 	if (n >= SIZE_MAX / sizeof(uint64_t))
 		return NULL;
@@ -77,18 +77,24 @@ static int list_delta_make(const struct scd_list *base,
 	return error;
 }
 
+int scd__list_delta_check(const struct scd_list *base,
+			  const struct scd_list_change *c, uint64_t generation)
+{
+	const int error = scd__list_check_change(base, c);
+
+	return !error && generation <= base->generation ? SCD_EINVAL : error;
+}
+
 int scd__list_delta_code(const struct scd_list *base,
 			 const struct scd_list_change *c, uint64_t generation,
 			 struct scd__writer *payload)
 {
 	uint64_t *ranks;
-	int error = scd__list_check_change(base, c);
+	int error = scd__list_delta_check(base, c, generation);
 
-	if (!error && generation <= base->generation)
-		error = SCD_EINVAL;
 	if (error)
 		return error;
-	ranks = list_delta_numbers(c->nremoved);
+	ranks = scd__list_delta_numbers(c->nremoved);
 	if (!ranks)
 		return SCD_ENOMEM;
 	error = scd__list_ranks_of(base, c->removed, c->nremoved, ranks);
@@ -139,6 +145,7 @@ static int list_delta_said(const struct scd_list *base,
 	said->go = (uint64_t)(both - more) / 2;
 	said->sum = info->checksum;
 	said->mask = UINT64_MAX;
+	said->aged = false;
 	return SCD_OK;
 }
 
@@ -177,13 +184,15 @@ int scd__list_delta_read(struct scd__reader *in, const struct scd_list *base,
 	if (said->go > base->n ||
 	    said->come > 16 * (uint64_t)scd__reader_left(in))
 		return SCD_EFORMAT;
-	read.removed = list_delta_numbers(said->go);
-	read.added = list_delta_numbers(said->come);
+	read.removed = scd__list_delta_numbers(said->go);
+	read.added = scd__list_delta_numbers(said->come);
 	read.nremoved = (size_t)said->go;
 	read.nadded = (size_t)said->come;
 	if (!read.removed || !read.added)
 		error = SCD_ENOMEM;
-	if (!error)
+	if (!error && said->aged)
+		error = scd__list_aged_get(in, base, &read);
+	else if (!error)
 		error = list_delta_get(in, base, &read);
 	if (!error &&
 	    ((scd__list_delta_sum(base, &read) ^ said->sum) & said->mask) != 0)

@@ -12,6 +12,14 @@
 uint64_t scd__list_delta_sum(const struct scd_list *base,
 			     const struct scd_list_change *c);
 
+/* Memory for n numbers, for one at least. Null: there is none. */
+uint64_t *scd__list_delta_numbers(uint64_t n);
+
+/* Can a change be coded for a generation? The errors of
+ * scd_list_delta_encode(), but for an entry that is not there. */
+int scd__list_delta_check(const struct scd_list *base,
+			  const struct scd_list_change *c, uint64_t generation);
+
 /*
  * Code a change for a generation above the base's. On success *payload is as
  * scd__frame_begin() begins it, with the code in it. Errors as
@@ -21,11 +29,13 @@ int scd__list_delta_code(const struct scd_list *base,
 			 const struct scd_list_change *c, uint64_t generation,
 			 struct scd__writer *payload);
 
-/* What is said of a change beside its code: how many entries go and come, and
- * the sum of the list that results, as far as mask has bits. */
+/* What is said of a change beside its code: how many entries go and come, the
+ * sum of the list that results, as far as mask has bits, and whether what goes
+ * is named by its age, of a base that keeps ages. */
 struct scd__list_said {
 	uint64_t go, come;
 	uint64_t sum, mask;
+	bool aged;
 };
 
 /*

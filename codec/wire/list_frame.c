@@ -10,14 +10,23 @@
 #include "codec/coder/parts.h"
 #include "codec/filter/list_state.h"
 #include "codec/wire/frame.h"
+#include "codec/wire/list_aged.h"
 #include "codec/wire/list_delta.h"
 
 enum {
-	SHORT_SUM = 1, /* types: which sum there is */
+	SHORT_SUM = 1, /* types: which sum there is, */
 	LONG_SUM = 2,
+	AGED = 2, /* more: what goes is named by age */
 	LONG_CODE = 1024, /* bytes: then the sum is long */
 	/* type, length, steps, go, come, sum: less than a digest's header */
 	HEAD_BYTES = 1 + 4 * SCD__VARINT_BYTES + 8,
+};
+
+/* A frame, and whether what goes in it is named by age. */
+struct list_frame_bytes {
+	bool aged;
+	uint8_t *bytes;
+	size_t len;
 };
 
 /* All but the type and the length, which must be known for the length. */
@@ -31,7 +40,7 @@ static void list_frame_write_fields(struct scd__writer *w,
 	scd__write_varint(w, generation - base->generation);
 	scd__write_varint(w, c->nremoved);
 	scd__write_varint(w, c->nadded);
-	if (type == SHORT_SUM)
+	if (type == SHORT_SUM || type == SHORT_SUM + AGED)
 		scd__write_u32(w, (uint32_t)sum);
 	else
 		scd__write_u64(w, sum);
@@ -59,27 +68,75 @@ static int list_frame_join(const struct scd__writer *fields,
 	return SCD_OK;
 }
 
-int scd_list_frame_encode(const struct scd_list *base,
-			  const struct scd_list_change *change,
-			  uint64_t generation, uint8_t **out, size_t *out_len)
+/* Make a frame of a code, which is released. */
+static int list_frame_make(const struct scd_list *base,
+			   const struct scd_list_change *change,
+			   uint64_t generation, struct scd__writer *code,
+			   struct list_frame_bytes *out)
 {
 	uint8_t room[HEAD_BYTES];
-	struct scd__writer code, fields = scd__writer(room, sizeof(room));
+	struct scd__writer fields = scd__writer(room, sizeof(room));
 	unsigned type = SHORT_SUM;
+	int error;
+
+	if (scd__writer_len(code) >= LONG_CODE ||
+	    generation % SCD_LIST_FRAME_EVERY == 0)
+		type = LONG_SUM;
+	if (out->aged)
+		type += AGED;
+	list_frame_write_fields(&fields, base, change, generation, type);
+	error = list_frame_join(&fields, code, type, &out->bytes, &out->len);
+	scd__frame_drop(code);
+	return error;
+}
+
+/* Make a frame of one form or the other. */
+static int list_frame_encode(const struct scd_list *base,
+			     const struct scd_list_change *change,
+			     uint64_t generation, struct list_frame_bytes *out)
+{
+	struct scd__writer code;
 	int error;
 
 	if ((generation - base->generation) >> (7 * SCD__VARINT_BYTES))
 		return SCD_EINVAL;
-	error = scd__list_delta_code(base, change, generation, &code);
+	if (out->aged)
+		error = scd__list_aged_code(base, change, generation, &code);
+	else
+		error = scd__list_delta_code(base, change, generation, &code);
+	return error ? error
+		     : list_frame_make(base, change, generation, &code, out);
+}
+
+int scd_list_frame_encode(const struct scd_list *base,
+			  const struct scd_list_change *change,
+			  uint64_t generation, uint8_t **out, size_t *out_len)
+{
+	struct list_frame_bytes frame = {.aged = false};
+	int error = list_frame_encode(base, change, generation, &frame);
+
 	if (error)
 		return error;
-	if (scd__writer_len(&code) >= LONG_CODE ||
-	    generation % SCD_LIST_FRAME_EVERY == 0)
-		type = LONG_SUM;
-	list_frame_write_fields(&fields, base, change, generation, type);
-	error = list_frame_join(&fields, &code, type, out, out_len);
-	scd__frame_drop(&code);
-	return error;
+	*out = frame.bytes;
+	*out_len = frame.len;
+	return SCD_OK;
+}
+
+int scd_list_aged_frame_encode(const struct scd_list *base,
+			       const struct scd_list_change *change,
+			       uint64_t generation, uint8_t **out,
+			       size_t *out_len)
+{
+	struct list_frame_bytes frame = {.aged = true};
+	int error = base->ages ? list_frame_encode(base, change, generation,
+						   &frame)
+			       : SCD_EINVAL;
+
+	if (error)
+		return error;
+	*out = frame.bytes;
+	*out_len = frame.len;
+	return SCD_OK;
 }
 
 /* Read what precedes the code. */
@@ -92,7 +149,8 @@ static int list_frame_read_fields(struct scd__reader *r, unsigned type,
 
 	said->go = scd__read_varint(r);
 	said->come = scd__read_varint(r);
-	if (type == SHORT_SUM) {
+	said->aged = type > LONG_SUM;
+	if (type == SHORT_SUM || type == SHORT_SUM + AGED) {
 		said->sum = scd__read_u32(r);
 		said->mask = UINT32_MAX;
 	} else {
@@ -151,10 +209,12 @@ int scd_list_frame_decode(const uint8_t *in, size_t len,
 
 	if (error)
 		return error;
-	if (type != SHORT_SUM && type != LONG_SUM)
+	if (type < SHORT_SUM || type > LONG_SUM + AGED)
 		return SCD_EVERSION;
 	if (bytes > scd__reader_left(&r))
 		return SCD_ETRUNC;
+	if (type > LONG_SUM && !base->ages)
+		return SCD_EBASE;
 	body = scd__reader(r.at, (size_t)bytes);
 	error = list_frame_read(&body, type, limits, base, &read_generation,
 				change);

@@ -19,7 +19,7 @@ static void list_wire_put(struct scd__gap_encoder *e,
 
 		for (uint32_t i = b->n; i-- > 0 && !e->error;) {
 			const uint64_t entry =
-				scd__list_entry(list, bucket, b->rest[i]);
+				scd__list_entry(list, bucket, b->words[i]);
 
 			if (found)
 				scd__gap_put(e, before - entry);

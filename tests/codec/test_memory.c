@@ -36,6 +36,8 @@ struct fixture {
 	struct scd_list *list;
 	struct scd_list_change change;
 	struct blob list_full, list_delta, list_frame;
+	struct scd_list *aged; /* the same list with ages */
+	struct blob list_ages;
 	struct scd_table *table;
 	const struct scd__kind *kind;
 };
@@ -132,6 +134,10 @@ static void make_lists(struct fixture *f)
 				   &f->list_delta.bytes, &f->list_delta.len));
 	must(scd_list_frame_encode(f->list, &f->change, 2,
 				   &f->list_frame.bytes, &f->list_frame.len));
+	f->aged = list_sample(20, 1200, 1);
+	must(scd_list_keep_ages(f->aged));
+	must(scd_list_ages_encode(f->aged, &f->list_ages.bytes,
+				  &f->list_ages.len));
 	must(scd_table_new(&f->table, 1));
 }
 
@@ -155,7 +161,8 @@ static void release(struct fixture *f)
 	struct blob *blobs[] = {&f->full,	 &f->first,    &f->second,
 				&f->conditional, &f->counters, &f->mask,
 				&f->image,	 &f->summary,  &f->list_full,
-				&f->list_delta,	 &f->list_frame};
+				&f->list_delta,	 &f->list_frame,
+				&f->list_ages};
 
 	for (size_t i = 0; i < NROWS(blobs); i++)
 		free(blobs[i]->bytes);
@@ -166,6 +173,7 @@ static void release(struct fixture *f)
 	scd_admission_free(&f->admission);
 	scd_table_free(&f->table);
 	scd_list_free(&f->list);
+	scd_list_free(&f->aged);
 	scd_list_change_free(&f->change);
 	scd__summary_free(&f->open);
 	scd__summary_free(&f->sealed);
@@ -496,6 +504,36 @@ static int list_frame_decode(struct fixture *f)
 	return error;
 }
 
+static int list_keep_ages(struct fixture *f)
+{
+	int error = scd_list_keep_ages(f->list);
+
+	assert_true(scd_list_has_ages(f->list) == !error);
+	return error;
+}
+
+static int list_ages_encode(struct fixture *f)
+{
+	return keep_blob(scd_list_ages_encode(f->aged, &out.blob.bytes,
+					      &out.blob.len));
+}
+
+static int list_ages_decode(struct fixture *f)
+{
+	int error = scd_list_ages_decode(f->list_ages.bytes, f->list_ages.len,
+					 f->list, &out.blob.len);
+
+	assert_true(scd_list_has_ages(f->list) == !error);
+	return error;
+}
+
+static int list_aged_frame_encode(struct fixture *f)
+{
+	return keep_blob(scd_list_aged_frame_encode(f->aged, &f->change, 2,
+						    &out.blob.bytes,
+						    &out.blob.len));
+}
+
 static int table_new(struct fixture *f)
 {
 	struct scd_table *table = NULL;
@@ -546,6 +584,10 @@ static const struct {
 	{"scd_list_delta_encode", list_delta_encode},
 	{"scd_list_encode", list_encode},
 	{"scd_list_frame_decode", list_frame_decode},
+	{"scd_list_keep_ages", list_keep_ages},
+	{"scd_list_ages_encode", list_ages_encode},
+	{"scd_list_ages_decode", list_ages_decode},
+	{"scd_list_aged_frame_encode", list_aged_frame_encode},
 	{"scd_list_frame_encode", list_frame_encode},
 	{"scd_list_new", list_new},
 	{"scd_squid_decode", squid_decode},
