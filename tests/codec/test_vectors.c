@@ -493,6 +493,114 @@ static int read_frame(const char *file, const char *base,
 	return error;
 }
 
+/* The list of a base, with the ages that a file has. SCD_OK, or why not. */
+static int read_ages(const char *file, const char *base,
+		     struct scd_list **list)
+{
+	struct blob in = load(file, ".ages");
+	size_t used = 0, len;
+	uint8_t *out;
+	int error;
+
+	*list = list_in(base);
+	error = scd_list_ages_decode(in.bytes, in.len, *list, &used);
+	if (!error) {
+		assert_int_equal(used, in.len);
+		assert_int_equal(scd_list_ages_encode(*list, &out, &len),
+				 SCD_OK);
+		check_same_file(&in, out, len);
+	} else {
+		assert_false(scd_list_has_ages(*list));
+	}
+	free(in.bytes);
+	return error;
+}
+
+/* The first frame of some, which is what an encoder makes of its change. */
+static int follow_frame(const struct blob *in, struct scd_list *list,
+			size_t *used)
+{
+	struct scd_list_change change = {0};
+	struct blob frame;
+	uint64_t generation;
+	size_t len;
+	uint8_t *out;
+	int error = scd_list_frame_decode(in->bytes, in->len, NULL, list, used,
+					  &generation, &change);
+
+	if (error)
+		return error;
+	assert_int_equal((in->bytes[0] > 2 ? scd_list_aged_frame_encode
+					   : scd_list_frame_encode)(
+				 list, &change, generation, &out, &len),
+			 SCD_OK);
+	frame = (struct blob){in->bytes, *used};
+	check_same_file(&frame, out, len);
+	assert_int_equal(scd_list_change(list, &change, generation), SCD_OK);
+	scd_list_change_free(&change);
+	return SCD_OK;
+}
+
+/* Ages are those of the rules after all frames of a file. */
+static int read_aged_frames(const char *file, const char *base)
+{
+	struct blob in = load(file, ".frame"), rest = in, after;
+	struct scd_list *list;
+	size_t used = 0, len;
+	uint8_t *out;
+	int error = read_ages(base, base, &list);
+
+	while (!error && rest.len > 0) {
+		error = follow_frame(&rest, list, &used);
+		rest.bytes += used;
+		rest.len -= used;
+	}
+	if (!error) {
+		check_entries(file, list);
+		after = load(file, ".after");
+		assert_int_equal(scd_list_ages_encode(list, &out, &len),
+				 SCD_OK);
+		check_same_file(&after, out, len);
+		free(after.bytes);
+	}
+	scd_list_free(&list);
+	free(in.bytes);
+	return error;
+}
+
+static void all_of_ages(void **state)
+{
+	FILE *manifest = open_vector("ages.txt", "");
+	char line[128], what[8], name[64], result[16], base[40];
+	char file[72], base_file[48];
+	int checked = 0;
+
+	(void)state;
+	while (fgets(line, sizeof(line), manifest)) {
+		struct scd_list *list = NULL;
+		int error;
+
+		if (line[0] == '#')
+			continue;
+		assert_int_equal(sscanf(line, "%7s %63s %15s %39s", what, name,
+					result, base),
+				 4);
+		snprintf(file, sizeof(file), "ages/%s", name);
+		snprintf(base_file, sizeof(base_file), "ages/%s", base);
+		if (strcmp(what, "ages") == 0)
+			error = read_ages(file, base_file, &list);
+		else
+			error = read_aged_frames(file, base_file);
+		if (error != code_of(result))
+			fail_msg("%s: %s, expected %s", file,
+				 scd_strerror(error), result);
+		scd_list_free(&list);
+		checked++;
+	}
+	fclose(manifest);
+	assert_true(checked > 30);
+}
+
 static void all_of_lists(void **state)
 {
 	FILE *manifest = open_vector("list.txt", "");
@@ -533,6 +641,7 @@ int main(void)
 		cmocka_unit_test(all_vectors),
 		cmocka_unit_test(all_of_squid),
 		cmocka_unit_test(all_of_lists),
+		cmocka_unit_test(all_of_ages),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
  *     answer:   u32 length, bytes: the name of an error, or "OK" and a result
  *
  * Numbers are those of this machine. base is a full digest where one is asked
- * for, else it is empty.
+ * for, of a list with ages those behind it; else it is empty.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -279,6 +279,53 @@ static void apply_frame(const struct blob *base, const struct blob *in)
 	scd_list_free(&list);
 }
 
+/* The list of a digest, which its ages follow. */
+static struct scd_list *aged_list_of(const struct blob *in)
+{
+	struct scd_digest_info info;
+	struct scd_list *list;
+	struct blob digest = *in;
+	size_t used;
+
+	must(in->len >= SCD_DIGEST_HEADER_BYTES);
+	must(!scd_digest_judge(in->bytes, &limits, &info));
+	digest.len = SCD_DIGEST_HEADER_BYTES + (size_t)info.payload_bytes;
+	list = list_of(&digest);
+	must(!scd_list_ages_decode(in->bytes + digest.len,
+				   in->len - digest.len, list, &used));
+	return list;
+}
+
+/* The ages after a frame. */
+static void apply_aged_frame(const struct blob *base, const struct blob *in)
+{
+	struct scd_list *list = aged_list_of(base);
+	struct scd_list_change change = {0};
+	uint64_t generation;
+	uint8_t *out = NULL;
+	size_t used, len = 0;
+	int error = scd_list_frame_decode(in->bytes, in->len, &limits, list,
+					  &used, &generation, &change);
+
+	if (!error) {
+		must(!scd_list_change(list, &change, generation));
+		must(!scd_list_ages_encode(list, &out, &len));
+	}
+	answer_digest(error, out, len);
+	scd_list_change_free(&change);
+	scd_list_free(&list);
+}
+
+/* Ages for a list. */
+static void decode_ages(const struct blob *base, const struct blob *in)
+{
+	struct scd_list *list = list_of(base);
+	size_t used;
+
+	answer(scd_list_ages_decode(in->bytes, in->len, list, &used), NULL, 0);
+	scd_list_free(&list);
+}
+
 static uint64_t *entries_of(const struct scd_list *list, size_t *n)
 {
 	struct scd_digest_info info;
@@ -300,7 +347,10 @@ typedef int encode_change(const struct scd_list *,
 static void encode_list_delta(const struct blob *base, const struct blob *in,
 			      encode_change *encode)
 {
-	struct scd_list *from = list_of(base), *to = list_of(in);
+	struct scd_list *from = encode == scd_list_aged_frame_encode
+					? aged_list_of(base)
+					: list_of(base);
+	struct scd_list *to = list_of(in);
 	struct scd_list_change change = {0};
 	struct scd_digest_info info;
 	uint8_t *out = NULL;
@@ -348,6 +398,15 @@ static void answer_question(int what, const struct blob *base,
 		break;
 	case 'r':
 		encode_list_delta(base, in, scd_list_frame_encode);
+		break;
+	case 'G':
+		apply_aged_frame(base, in);
+		break;
+	case 'g':
+		encode_list_delta(base, in, scd_list_aged_frame_encode);
+		break;
+	case 'E':
+		decode_ages(base, in);
 		break;
 	case 'f':
 		encode_full(in);

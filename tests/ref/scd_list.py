@@ -234,11 +234,12 @@ def encode_delta(head, entries, base):
 
 # Frames
 
-SHORT, LONG = 1, 2
+SHORT, LONG, AGED = 1, 2, 2  # AGED: more than one by rank
 SUMS = {SHORT: "<I", LONG: "<Q"}
+TYPES = (1, 2, 3, 4)
 
 
-def beginning(data):
+def beginning(data, kinds=TYPES):
     """The type, and the body, which may be cut off."""
     try:
         r = Reader(data)
@@ -247,17 +248,21 @@ def beginning(data):
         # a varint of nine bytes is whole, and no varint
         refuse_if(len(data) < 10 and all(b > 127 for b in data[1:]), "ETRUNC")
         raise
-    refuse_if(kind not in SUMS, "EVERSION")
+    refuse_if(kind not in kinds, "EVERSION")
     refuse_if(len(data) - r.at < length, "ETRUNC")
     return kind, r.bytes(length)
 
 
-def read_frame(data, head, base, limits=None):
-    """The generation and the entries that result."""
+def read_changes(data, head, base, limits, codes):
+    """The generation, what goes and what comes; codes: by what a type is
+    more than SHORT or LONG, how its code is read."""
     kind, body = beginning(data)
+    more = kind - (SHORT if kind % 2 else LONG)
+    refuse_if(more not in codes, "EBASE")
+    layout = SUMS[kind - more]
     r = Reader(body)
     steps, go, come = r.varint(), r.varint(), r.varint()
-    total, = r.take(SUMS[kind])
+    total, = r.take(layout)
     refuse_if(not steps or head["generation"] + steps > U64, "EFORMAT")
     refuse_if(go > len(base), "EFORMAT")
     size = len(base) - go + come
@@ -265,25 +270,50 @@ def read_frame(data, head, base, limits=None):
     refuse_if(size > (limits or ref.LIMITS)["max_bits"] // 64, "ELIMIT")
     code = r.rest()
     refuse_if(come > 16 * len(code), "EFORMAT")
-    d = Decoder(code)
-    ranks = set(d.ranks(go, len(base)))
-    added = d.entries(come, head["nbits"])
-    d.end()
-    entries = sorted([e for rank, e in enumerate(base) if rank not in ranks] +
-                     added)
-    got = checksum(head["instance"], head["nbits"], entries)
-    refuse_if(got & 2**(8 * struct.calcsize(SUMS[kind])) - 1 != total,
+    gone, added = codes[more](code, go, come)
+    got = checksum(head["instance"], head["nbits"], base) + checksum(
+        head["instance"], head["nbits"], added) - checksum(
+            head["instance"], head["nbits"], gone)
+    refuse_if((got ^ total) & 2**(8 * struct.calcsize(layout)) - 1,
               "ECHECKSUM")
-    return head["generation"] + steps, entries
+    return head["generation"] + steps, gone, added
+
+
+def by_rank(head, base):
+    """How a code is read that names ranks of the base."""
+    def code(payload, go, come):
+        d = Decoder(payload)
+        ranks = d.ranks(go, len(base))
+        added = d.entries(come, head["nbits"])
+        d.end()
+        return [base[rank] for rank in ranks], added
+
+    return code
+
+
+def read_frame(data, head, base, limits=None):
+    """The generation and the entries that result."""
+    generation, gone, added = read_changes(data, head, base, limits,
+                                           {0: by_rank(head, base)})
+    left = list(base)
+    for entry in gone:
+        left.remove(entry)
+    return generation, sorted(left + added)
+
+
+def frame_of(head, generation, entries, change, code, more):
+    """more: than SHORT or LONG."""
+    go, come = change
+    kind = LONG if len(code) >= 1024 or generation % 64 == 0 else SHORT
+    size = struct.calcsize(SUMS[kind])
+    total = checksum(head["instance"], head["nbits"], entries)
+    body = (varint(generation - head["generation"]) + varint(len(go)) +
+            varint(len(come)) + total.to_bytes(8, "little")[:size] + code)
+    return bytes((kind + more,)) + varint(len(body)) + body
 
 
 def write_frame(head, base, generation, entries):
     """head: of the list that the base is."""
     go, come = changes(base, entries)
     code = delta_payload(ranks_of(base, go), len(base), come, head["nbits"])
-    kind = LONG if len(code) >= 1024 or generation % 64 == 0 else SHORT
-    size = struct.calcsize(SUMS[kind])
-    total = checksum(head["instance"], head["nbits"], entries)
-    body = (varint(generation - head["generation"]) + varint(len(go)) +
-            varint(len(come)) + total.to_bytes(8, "little")[:size] + code)
-    return bytes((kind,)) + varint(len(body)) + body
+    return frame_of(head, generation, entries, (go, come), code, 0)

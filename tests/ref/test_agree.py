@@ -17,6 +17,7 @@ BUILD = pathlib.Path(os.environ.get("top_builddir", "."))
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(TOP / "tests" / "ref"), str(TOP / "tests" / "vectors")]
 
+import scd_ages as aged  # noqa: E402
 import scd_coder as coder  # noqa: E402
 import scd_dense as dense  # noqa: E402
 import scd_gaps as gaps  # noqa: E402
@@ -92,8 +93,29 @@ def framed(data, base):
     return error, struct.pack("%dQ" % len(entries), *entries)
 
 
+def split(base):
+    """A list's header and its ages, which are behind it."""
+    size = 96 + ref.read_header(base)["payload_bytes"]
+    head, entries = lists.decode(base[:size])
+    return head, aged.read_ages(base[size:], head, entries)
+
+
+def framed_by_age(data, base):
+    head, ages = split(base)
+    try:
+        head["generation"] = aged.read_frame(data, head, ages, LIMITS)
+        return "OK", aged.write_ages(head, ages)
+    except ref.Refused as refused:
+        return refused.args[0], b""
+
+
+def with_ages(data, base):
+    error, _ = said(lambda: (0, aged.read_ages(data, *lists.decode(base))))
+    return error, b""
+
+
 SAID = {"F": full, "A": applied, "C": counting, "L": listed, "D": changed,
-        "R": framed}
+        "R": framed, "G": framed_by_age, "E": with_ages}
 
 
 # Random arrays and digests
@@ -335,6 +357,39 @@ def list_frames(library, rng):
         yield from same(library, "R", bytes(damaged), base)
 
 
+def some_ages(rng, entries):
+    """Of a list that has become this one by some changes."""
+    ages, left = aged.Ages(), list(entries)
+    while left:
+        come = [left.pop(rng.below(len(left)))
+                for _ in range(min(len(left), 1 + rng.below(60)))]
+        twin = ages.entries()[:rng.below(3)]
+        ages.change(twin, sorted(come + twin))
+    return ages
+
+
+def list_ages(library, rng):
+    for _ in range(40 * ROUNDS):
+        head, entries = some_list(rng)
+        after_head, after = next_list(rng, head, entries)
+        ages = some_ages(rng, entries)
+        told = aged.write_ages(head, ages)
+        base = lists.encode(head, entries)
+        data = aged.write_frame(head, ages, after_head["generation"], after)
+        yield from same(library, "E", told, base)
+        yield from same(library, "G", data, base + told)
+        error, theirs = library.ask("g", lists.encode(after_head, after),
+                                    base + told)
+        if (error, theirs) != ("OK", data):
+            yield "another frame"
+        for what, good, its_base in (("E", told, base),
+                                     ("G", data, base + told)):
+            damaged = bytearray(good)
+            for _ in range(1 + rng.below(2)):
+                damaged[rng.below(len(good))] ^= 1 << rng.below(8)
+            yield from same(library, what, bytes(damaged), its_base)
+
+
 def damaged_at_random(rng, data):
     """A digest with some bytes of it others, its header's sum right."""
     out = bytearray(data)
@@ -385,7 +440,7 @@ def damage(library, rng):
 
 TESTS = (full_digests, large_digests, other_codings, xor_deltas,
          conditional_deltas, counting_filters, full_lists, list_deltas,
-         list_frames, damage)
+         list_frames, list_ages, damage)
 
 
 def main():

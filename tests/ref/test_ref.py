@@ -12,10 +12,12 @@ VECTORS = TOP / "tests" / "vectors"
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(TOP / "tests" / "ref"))
 
+import scd_ages as aged  # noqa: E402
 import scd_invalidations as invalidations  # noqa: E402
 import scd_list as lists  # noqa: E402
 import scd_parts as parts  # noqa: E402
 import scd_ref as ref  # noqa: E402
+from scd_cursor import Reader  # noqa: E402
 
 XXH64_KNOWN = (
     (b"", 0, 0xEF46DB3751D8E999),
@@ -170,6 +172,38 @@ def golden_lists():
         yield "list/%s is %s" % (name, got), got == result
 
 
+def read_aged(what, name, base):
+    head = ref.parse(read("ages/" + base, ".scd"))
+    entries = lists.decode(read("ages/" + base, ".scd"))[1]
+    own = base if what == "frame" else name
+    ages = aged.read_ages(read("ages/" + own, ".ages"), head, entries)
+    if what == "ages":
+        again = aged.write_ages(head, ages)
+        return "OK" if again == read("ages/" + name, ".ages") else "other"
+    rest = read("ages/" + name, ".frame")
+    while rest:
+        r = Reader(rest[1:])
+        length = r.varint() + r.at + 1
+        head["generation"] = aged.read_frame(rest, head, ages)
+        rest = rest[length:]
+    right = (ages.entries() == lists.entries_of(
+        read("ages/" + name, ".entries")) and
+        aged.write_ages(head, ages) == read("ages/" + name, ".after"))
+    return "OK" if right else "other"
+
+
+def golden_ages():
+    for line in (VECTORS / "ages.txt").read_text().splitlines():
+        if line.startswith("#"):
+            continue
+        what, name, result, base = line.split()
+        try:
+            got = read_aged(what, name, base)
+        except ref.Refused as refused:
+            got = refused.args[0]
+        yield "ages/%s is %s" % (name, got), got == result
+
+
 SECRET = b"0123456789abcde\0"
 INVALIDATIONS = [
     invalidations.Section(0x1111, 2, 9, False, [
@@ -200,7 +234,8 @@ def told():
 
 def main():
     number = 0
-    for tests in (basics(), golden(), golden_lists(), squid(), told()):
+    for tests in (basics(), golden(), golden_lists(), golden_ages(),
+                  squid(), told()):
         for number, (label, ok) in enumerate(tests, number + 1):
             print("%s %d - %s" % ("ok" if ok else "not ok", number, label))
     print("1..%d" % number)

@@ -22,6 +22,7 @@ sys.path.insert(0, str(HERE.parent / "ref"))
 
 import scd_coder as coder  # noqa: E402
 import scd_ref as ref  # noqa: E402
+import ages  # noqa: E402
 import codings  # noqa: E402
 import lists  # noqa: E402
 import parts  # noqa: E402
@@ -442,6 +443,7 @@ def main():
     good = make_good()
     make_squid(good)
     lists.write(HERE)
+    ages.write(HERE)
     bad = make_bad(good)
     with open(HERE / "manifest.txt", "w") as out:
         out.write(MANIFEST)
