@@ -1,9 +1,11 @@
 /*
- * Any bytes as a list, as a frame, and as a delta for a list of its width. What
+ * Any bytes as a list, as its ages, as a frame for a list with and without
+ * ages, and as a delta for a list of its width. What
  * decodes must be what its header says, and encode to the same bytes; what is
  * applied must have the checksum that was announced.
  */
 #include "codec/coder/list_coder.h"
+#include "codec/filter/list_ages.h"
 #include "codec/filter/list_state.h"
 #include "tests/fuzz/frame.h"
 
@@ -107,16 +109,87 @@ static void try_delta(const uint8_t *in, size_t len, struct scd_list *base)
 	check_list(base);
 }
 
-/* The bytes as a frame, for a base whose width they choose. */
-static void try_frame(const uint8_t *in, size_t len)
+/* The base of a frame, whose width the bytes choose. */
+static struct scd_list *frame_base_of(const uint8_t *in, size_t len)
 {
-	struct scd_list *base =
-		base_of(UINT64_C(1)
-			<< (SCD_LIST_MIN_WIDTH + (len ? in[len - 1] : 0) % 36));
+	return base_of(UINT64_C(1) << (SCD_LIST_MIN_WIDTH +
+				       (len ? in[len - 1] : 0) % 36));
+}
+
+/* Ages, of some changes, and the sizes that they have. */
+static void age(struct scd_list *list)
+{
+	uint64_t entries[MOST];
+
+	fuzz_must(scd_list_keep_ages(list) == SCD_OK);
+	for (unsigned i = 0; i < 3 && list->n > 1; i++) {
+		const uint64_t n = entries_of(list, entries);
+		struct scd_list_change c = {.removed = entries + n / 2,
+					    .nremoved = (size_t)(n - n / 2)};
+
+		fuzz_must(scd_list_change(list, &c, list->generation) ==
+			  SCD_OK);
+		c = (struct scd_list_change){.added = entries + n / 2,
+					     .nadded = (size_t)(n - n / 2)};
+		fuzz_must(scd_list_change(list, &c, list->generation) ==
+			  SCD_OK);
+	}
+}
+
+static void check_ages(const struct scd_list *list)
+{
+	const struct scd__cohorts *cohorts = &list->ages->cohorts;
+	uint64_t counts[SCD__COHORTS_MAX] = {0};
+	uint8_t of_entry[MOST];
+
+	fuzz_must(scd__cohorts_are_valid(cohorts, list->n));
+	scd__list_ages_read(list, of_entry);
+	for (uint64_t i = 0; i < list->n; i++)
+		counts[of_entry[i]]++;
+	fuzz_must(memcmp(counts, cohorts->size, sizeof(counts)) == 0);
+}
+
+/* Say that ages are those of a list, behind type and length. */
+static void repair_ages(uint8_t *in, size_t len, const struct scd_list *list)
+{
+	size_t at = 1;
+
+	while (at < len && in[at] > 127)
+		at++;
+	for (unsigned i = 0; i < 4 && at + 1 + i < len; i++)
+		in[at + 1 + i] = (uint8_t)(list->sum >> 8 * i);
+}
+
+/* The bytes as ages. */
+static void try_ages(const uint8_t *data, size_t len)
+{
+	struct scd_list *list = frame_base_of(data, len);
+	uint8_t *in = fuzz_allocate(len), *out;
+	size_t used, out_len;
+
+	memcpy(in, data, len);
+	repair_ages(in, len, list);
+	if (scd_list_ages_decode(in, len, list, &used) == SCD_OK) {
+		check_ages(list);
+		fuzz_must(scd_list_ages_encode(list, &out, &out_len) ==
+			  SCD_OK);
+		fuzz_must(out_len <= used);
+		free(out);
+	}
+	free(in);
+	scd_list_free(&list);
+}
+
+/* The bytes as a frame, for a base with or without ages. */
+static void try_frame(const uint8_t *in, size_t len, bool aged)
+{
+	struct scd_list *base = frame_base_of(in, len);
 	struct scd_list_change c;
 	uint64_t generation;
 	size_t used;
 
+	if (aged)
+		age(base);
 	if (scd_list_frame_decode(in, len, &fuzz_limits, base, &used,
 				  &generation, &c) == SCD_OK) {
 		fuzz_must(used <= len && generation > base->generation);
@@ -124,6 +197,8 @@ static void try_frame(const uint8_t *in, size_t len)
 		scd_list_change_free(&c);
 	}
 	check_list(base);
+	if (aged)
+		check_ages(base);
 	scd_list_free(&base);
 }
 
@@ -133,7 +208,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	struct scd_list *base;
 
 	try_list(data, len);
-	try_frame(data, len);
+	try_frame(data, len, false);
+	try_frame(data, len, true);
+	try_ages(data, len);
 	if (scd_digest_parse(data, len, &fuzz_limits, &info) != SCD_OK ||
 	    info.kind != SCD_LIST_DELTA)
 		return 0;
