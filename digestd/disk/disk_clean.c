@@ -282,7 +282,8 @@ bool disk_clean(struct disk *d)
 	} else {
 		err = disk_clean_segment(k, &t);
 		segment_table_free(&t);
-		if (!err)
+		/* a removal that could not be written may have */
+		if (!err && segment_space_find(&d->log.space, number))
 			err = disk_log_remove_segment(&d->log, number);
 		well = !err;
 	}
@@ -312,19 +313,99 @@ static int disk_clean_drop_entry(void *arg, const struct segment_entry *e)
 	return 0;
 }
 
-void disk_drop_segment(struct disk *d, uint32_t number)
+static void disk_drop_file(struct disk *d, uint32_t number)
+{
+	int err = 0;
+
+	/* making room may have removed it meanwhile */
+	if (segment_space_find(&d->log.space, number))
+		err = disk_log_remove_segment(&d->log, number);
+	disk_complain_of_segment(d, number, "writing a removal from", err);
+}
+
+/* Removals that were written here, of what is still there: they are written
+ * anew. */
+static void disk_drop_keep_removals(struct disk *d, uint32_t number,
+				    struct segment_table *t)
+{
+	size_t n = 0, len;
+
+	for (size_t i = 0; i < t->nremovals; i++) {
+		if (t->removals[i].segment != number &&
+		    segment_space_find(&d->log.space, t->removals[i].segment))
+			t->removals[n++] = t->removals[i];
+	}
+	for (size_t i = 0; i < n; i += len) {
+		len = n - i < CLEAN_MOVES ? n - i : CLEAN_MOVES;
+		disk_write_removals(d, t->removals + i, len);
+	}
+}
+
+/* The objects of an older one go. */
+static void disk_drop_objects(struct disk *d, struct segment_info *info)
+{
+	struct disk_dropping drop = { d, info->number };
+	struct segment_table t;
+	uint64_t end;
+
+	if (info->dropped ||
+	    disk_log_read_table(&d->log, info->number, &t, &end))
+		return;
+	info->dropped = true;
+	segment_table_each(&t, disk_clean_drop_entry, &drop);
+	segment_table_free(&t);
+}
+
+/* What was removed in a segment that cannot be read is not known, and was in
+ * older ones. */
+static void disk_drop_older(struct disk *d, uint32_t number)
+{
+	const struct segment_space *space = &d->log.space;
+
+	for (size_t i = space->n; i-- > 0;) {
+		if (space->at[i].number >= number)
+			continue;
+		disk_drop_objects(d, &space->at[i]);
+		disk_drop_file(d, space->at[i].number);
+	}
+}
+
+/* Its table; the open one is closed. Returns 0 or a negative errno. */
+static int disk_drop_load(struct disk *d, uint32_t number,
+			  struct segment_table *t)
+{
+	uint64_t end;
+
+	if (number != d->log.number)
+		return disk_log_read_table(&d->log, number, t, &end);
+	/* there can only be half of what was to be written in its place */
+	disk_log_take_back(&d->log);
+	(void)disk_log_seal(&d->log, t); /* its file goes in any case */
+	return 0;
+}
+
+/* Once: the file may stay, on a disk that takes nothing any more. */
+static void disk_drop_contents(struct disk *d, uint32_t number)
 {
 	struct disk_dropping drop = { d, number };
-	struct segment_table t = { 0 };
-	uint64_t end;
-	int err;
+	struct segment_table t;
 
-	if (number == d->log.number) {
-		segment_table_each(&d->log.table, disk_clean_drop_entry, &drop);
-	} else if (!disk_log_read_table(&d->log, number, &t, &end)) {
-		segment_table_each(&t, disk_clean_drop_entry, &drop);
-		segment_table_free(&t);
+	if (disk_drop_load(d, number, &t)) {
+		disk_drop_older(d, number);
+		return;
 	}
-	err = disk_log_remove_segment(&d->log, number);
-	disk_complain_of_segment(d, number, "writing a removal from", err);
+	segment_table_each(&t, disk_clean_drop_entry, &drop);
+	disk_drop_keep_removals(d, number, &t);
+	segment_table_free(&t);
+}
+
+void disk_drop_segment(struct disk *d, uint32_t number)
+{
+	struct segment_info *info = segment_space_find(&d->log.space, number);
+
+	if (info && !info->dropped) {
+		info->dropped = true;
+		disk_drop_contents(d, number);
+	}
+	disk_drop_file(d, number);
 }

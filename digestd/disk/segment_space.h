@@ -19,6 +19,7 @@ struct segment_info {
 	uint32_t number;
 	bool sealed;
 	bool unreadable; /* it cannot be copied */
+	bool dropped;    /* nothing of it is wanted; but its file is there */
 	uint64_t bytes; /* of its file */
 	uint64_t live;	/* of records that are wanted */
 };

@@ -466,6 +466,39 @@ static void a_disk_that_is_full(void **state)
 	}
 }
 
+/* What goes because a removal cannot be written may have removals itself, of
+ * what is older: that stays away, too, even if nobody can read what they were.
+ */
+static void removals_that_go_with_their_segment(void **state)
+{
+	(void)state;
+	for (int unreadable = 0; unreadable < 2; unreadable++) {
+		disk_folder_empty();
+		for (unsigned i = 0; i < 3; i++) { /* a segment each */
+			open_disk(64 * MIB);
+			disk_owner_put(owner, i, 1000);
+			if (i == 1)
+				disk_owner_drop(owner, 0);
+			close_disk();
+		}
+		open_disk(64 * MIB);
+		assert_int_equal(disk_owner_count(owner), 2);
+		if (unreadable)
+			disk_fail_reads_of(segment_path(2), EIO);
+		disk_fail_at(DISK_CALL_WRITE, 1, EIO, true);
+		disk_owner_drop(owner, 1);
+		disk_owner_sync(owner);
+		disk_fail_at(DISK_CALL_WRITE, 0, 0, false);
+		disk_fail_reads_of(segment_path(2), 0);
+		assert_int_not_equal(access(segment_path(1), F_OK), 0);
+		close_disk();
+		open_disk(64 * MIB);
+		assert_int_equal(disk_owner_count(owner), 1);
+		assert_int_equal(disk_owner_read(owner, 2, 1000), 0);
+		close_disk();
+	}
+}
+
 /* A segment that cannot be read at a start: what came after it is there, what
  * came before may have been removed in it, and goes. The next start knows
  * nothing of it. */
@@ -569,6 +602,7 @@ int main(void)
 		CASE(segments_that_are_spoilt),
 		CASE(killed_at_any_time),
 		CASE(a_disk_that_is_full),
+		CASE(removals_that_go_with_their_segment),
 		CASE(a_segment_that_cannot_be_read),
 		CASE(folders_of_before),
 		CASE(what_is_no_segment),
