@@ -96,23 +96,6 @@ TARGET static void dense_avx2_count(const uint8_t *bytes, size_t len,
 		hist[__builtin_popcount(bytes[i])]++;
 }
 
-/* The words of the mask go to the end, in their order. */
-static void dense_avx2_make_compressing(struct scd__shuffles *s)
-{
-	for (unsigned mask = 0; mask < 256; mask++) {
-		uint8_t *to = s->of[mask] + 16;
-
-		for (unsigned i = 8; i-- > 0;) {
-			if (!(mask >> i & 1))
-				continue;
-			*--to = (uint8_t)(2 * i + 1);
-			*--to = (uint8_t)(2 * i);
-		}
-		while (to > s->of[mask])
-			*--to = 0x80;
-	}
-}
-
 struct columns {
 	__m256i freq, start, inverse, scale, first;
 	__m256i below[8]; /* the start of a class less 1 in every element */
@@ -450,7 +433,7 @@ TARGET static void dense_avx2_make_encoder(const struct scd__dense_model *model,
 	e->inverse = _mm256_loadu_si256((const __m256i *)inverse);
 	e->shift = _mm256_loadu_si256((const __m256i *)shift);
 	e->last = _mm256_set1_epi8((char)last);
-	dense_avx2_make_compressing(&e->compress);
+	scd__shuffles_compress(&e->compress);
 }
 
 /* The low 16 bits of 8 numbers, all of which are below 2^16. */

@@ -8,6 +8,9 @@ const struct scd__dense_engine *const scd__dense_engines[] = {
 	&scd__dense_avx512,
 	&scd__dense_avx2,
 #endif
+#if defined(SCD__DENSE_NEON)
+	&scd__dense_neon,
+#endif
 	&scd__dense_portable,
 };
 

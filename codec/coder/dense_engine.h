@@ -16,6 +16,11 @@
 #include "codec/coder/dense_model.h"
 #include "codec/error.h"
 
+/* Whether there is an engine for this processor's NEON. */
+#if defined(__aarch64__) && defined(__AARCH64EL__)
+#define SCD__DENSE_NEON
+#endif
+
 enum {
 	SCD__DENSE_MIN_LANES_LOG = 2,
 	SCD__DENSE_MAX_LANES_LOG = 7,
@@ -80,6 +85,7 @@ const struct scd__dense_engine *scd__dense_engine(void);
 extern const struct scd__dense_engine scd__dense_portable;
 extern const struct scd__dense_engine scd__dense_avx2;
 extern const struct scd__dense_engine scd__dense_avx512;
+extern const struct scd__dense_engine scd__dense_neon;
 
 /*
  * Code byte by byte until only this many are left. SCD_ESPACE: words reached

@@ -1,7 +1,7 @@
 /*
- * Byte shuffles (vpshufb) by a mask of 8 words of 16 bits: what AVX2 lacks of
- * AVX-512's expanding and compressing instructions. 4 KiB for each direction,
- * made for each array: far less work than its decoding.
+ * Byte shuffles (vpshufb, tbl) by a mask of 8 words of 16 bits: what AVX2 and
+ * NEON lack of AVX-512's expanding and compressing instructions. 4 KiB for each
+ * direction, made for each array: far less work than its decoding.
  */
 #ifndef SCD_SHUFFLES_H
 #define SCD_SHUFFLES_H
@@ -25,6 +25,23 @@ static inline void scd__shuffles_expand(struct scd__shuffles *s)
 			to[2 * i] = used ? from++ : 0x80;
 			to[2 * i + 1] = used ? from++ : 0x80;
 		}
+	}
+}
+
+/* The words of the mask go to the end, in their order. */
+static inline void scd__shuffles_compress(struct scd__shuffles *s)
+{
+	for (unsigned mask = 0; mask < 256; mask++) {
+		uint8_t *to = s->of[mask] + 16;
+
+		for (unsigned i = 8; i-- > 0;) {
+			if (!(mask >> i & 1))
+				continue;
+			*--to = (uint8_t)(2 * i + 1);
+			*--to = (uint8_t)(2 * i);
+		}
+		while (to > s->of[mask])
+			*--to = 0x80;
 	}
 }
 
