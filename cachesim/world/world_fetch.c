@@ -238,6 +238,12 @@ static void fetch_schedule(struct fetch *f)
 		world_at(&f->turn, world_now_us, fetch_run_turn, f);
 }
 
+void fetch_lift_total(struct fetch *f)
+{
+	f->limits.total_ms = 0;
+	fetch_set_limit(f);
+}
+
 void fetch_resume(struct fetch *f)
 {
 	f->paused = false;

@@ -148,6 +148,12 @@ int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
 				   out);
 }
 
+void fetch_lift_total(struct fetch *f)
+{
+	assert(f->way);
+	f->way->lift_total(f);
+}
+
 void fetch_resume(struct fetch *f)
 {
 	assert(f->way);

@@ -205,6 +205,10 @@ int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
 		const struct fetch_callbacks *callbacks, void *arg,
 		struct fetch **out);
 
+/* From on_headers(): the response goes on for as long as there is something to
+ * tell, and total_ms does not count any more. */
+void fetch_lift_total(struct fetch *f);
+
 /* Goes on after on_body() returned false. */
 void fetch_resume(struct fetch *f);
 

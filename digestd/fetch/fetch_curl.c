@@ -651,6 +651,12 @@ static void fetch_curl_resume(struct fetch *fetch)
 	loop_defer(f->means->loop, &f->later);
 }
 
+static void fetch_curl_lift_total(struct fetch *fetch)
+{
+	curl_easy_setopt(fetch_curl_transfer_of(fetch)->easy,
+			 CURLOPT_TIMEOUT_MS, 0L);
+}
+
 static void fetch_curl_run_reap(void *arg)
 {
 	fetch_curl_transfer_free(arg);
@@ -674,6 +680,7 @@ const struct fetch_way fetch_way_curl = {
 	.close = fetch_curl_close_means,
 	.public_only = fetch_curl_public_only,
 	.start = fetch_curl_start,
+	.lift_total = fetch_curl_lift_total,
 	.resume = fetch_curl_resume,
 	.cancel = fetch_curl_cancel,
 };

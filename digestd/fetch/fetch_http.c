@@ -465,6 +465,13 @@ static int fetch_http_start(struct fetch_means *means,
 	return 0;
 }
 
+static void fetch_http_lift_total(struct fetch *fetch)
+{
+	struct transfer *f = fetch_http_transfer_of(fetch);
+
+	loop_timer_clear(f->means->loop, &f->total);
+}
+
 static void fetch_http_resume(struct fetch *fetch)
 {
 	struct transfer *f = fetch_http_transfer_of(fetch);
@@ -549,6 +556,7 @@ const struct fetch_way fetch_way_http = {
 	.public_only = fetch_http_public_only,
 	.warm = fetch_http_warm,
 	.start = fetch_http_start,
+	.lift_total = fetch_http_lift_total,
 	.resume = fetch_http_resume,
 	.resume_upload = fetch_http_resume_upload,
 	.connect_ms = fetch_http_connect_ms,

@@ -38,6 +38,7 @@ struct fetch_way {
 		     const struct fetch_request *request,
 		     const struct fetch_callbacks *callbacks, void *arg,
 		     struct fetch **out);
+	void (*lift_total)(struct fetch *f);
 	void (*resume)(struct fetch *f);
 	void (*resume_upload)(struct fetch *f); /* null: there is none */
 	unsigned (*connect_ms)(const struct fetch *f); /* null: not known */

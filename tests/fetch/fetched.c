@@ -32,10 +32,11 @@ static void fetched_on_headers(void *arg, struct fetch *fetch, unsigned status,
 {
 	struct fetched *f = arg;
 
-	(void)fetch;
 	(void)fields;
 	(void)body_len;
 	f->status = status;
+	if (f->lifts_total)
+		fetch_lift_total(fetch);
 	if (f->cancels_at_head)
 		fetched_cancel(f);
 }

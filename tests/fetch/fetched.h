@@ -14,7 +14,7 @@ struct fetched {
 	/* what the test asks for */
 	const char *body; /* what comes must be equal; null: it may be any */
 	unsigned pauses;  /* one call of on_body in so many; 0: none */
-	bool cancels_at_interim, cancels_at_head;
+	bool cancels_at_interim, cancels_at_head, lifts_total;
 	/* what has happened */
 	struct loop *loop;
 	struct fetch *fetch;

@@ -372,6 +372,35 @@ static void a_paused_body_comes_again(void **state)
 	}
 }
 
+/* A body that does not end. */
+static void a_response_may_go_on(void **state)
+{
+	unsigned row = 0;
+
+	(void)state;
+	while (strcmp(rows[row].name, "hang in body") != 0)
+		row++;
+	for (int i = 0; i < NWAYS; i++) {
+		struct fetched f = { .lifts_total = true };
+		char url[64];
+		const struct fetch_request request = { .method = "GET",
+						       .url = url,
+						       .limits = &limits };
+		int64_t end_ms = loop_now_ms(at.loop) + limits.total_ms + 100;
+
+		close_all();
+		snprintf(url, sizeof(url), "http://127.0.0.1:%u/%u", at.port,
+			 row);
+		fetched_begin(&f, at.loop, at.fetchers[ways[i].use], &request);
+		while (loop_now_ms(at.loop) < end_ms)
+			assert_int_equal(loop_turn(at.loop, 10), 0);
+		assert_string_equal(f.text, "hello");
+		assert_false(f.over);
+		fetch_cancel(&f.fetch);
+		loop_turn(at.loop, 0);
+	}
+}
+
 static void interim_responses_are_reported(void **state)
 {
 	unsigned row = row_of("interim");
@@ -689,6 +718,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_paused_body_comes_again,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_response_may_go_on, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(interim_responses_are_reported,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(cancelled_inside_a_callback,
