@@ -70,8 +70,9 @@ static struct digest_answer digest_answer_list(const struct digest_ask *ask,
 	const size_t after = list_publication_find(list, list->full_generation);
 
 	if (step == list->nsteps ||
-	    list_publication_bytes(list, step) >
-		    list->full->len + list_publication_bytes(list, after))
+	    (step < after && /* only saves time */
+	     list_publication_bytes(list, step) >
+		     list->full->len + list_publication_bytes(list, after)))
 		return (struct digest_answer){.kind = DIGEST_ANSWER_FULL,
 					      .list = true,
 					      .blob = list->full};

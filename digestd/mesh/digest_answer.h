@@ -28,6 +28,8 @@ struct digest_ask {
 	struct delta_forms takes; /* of arrays */
 	bool takes_lists;  /* and prefers them */
 	bool takes_frames; /* of lists */
+	bool takes_stream; /* of them, as they are published: digest_stream.h
+			    */
 	int64_t wait_s; /* for something new; 0: it does not wait, but for the
 			 * first array */
 };

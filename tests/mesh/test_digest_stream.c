@@ -1,0 +1,281 @@
+/*
+ * The stream of a list's frames: whatever the pieces in which it is read, and
+ * whatever is published meanwhile, a reader gets each frame from its place on,
+ * once and whole, and is told when none leads on.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "codec/error.h"
+#include "digestd/mesh/digest_stream.h"
+#include "tests/codec/random.h"
+#include "tests/unit.h"
+
+enum { INSTANCE = 7, FRAMES = 60, MOST = 400, KEPT = 12 };
+
+/* Frame i leads from generation i to i + 1; its bytes tell which it is. */
+static struct blob *frames[FRAMES];
+
+static void make_frames(void)
+{
+	uint64_t random = 3;
+
+	for (unsigned i = 0; i < FRAMES; i++) {
+		size_t body = random_below(&random, MOST - 3);
+		size_t head = body < 128 ? 2 : 3;
+		uint8_t *bytes = malloc(head + body);
+
+		assert_non_null(bytes);
+		bytes[0] = 1;
+		bytes[1] = (uint8_t)(head == 2 ? body : body % 128 | 0x80);
+		if (head == 3)
+			bytes[2] = (uint8_t)(body / 128);
+		memset(bytes + head, (int)i, body);
+		frames[i] = blob_take(bytes, head + body);
+	}
+}
+
+static void free_frames(void)
+{
+	for (unsigned i = 0; i < FRAMES; i++)
+		blob_unref(frames[i]);
+}
+
+/* A publication, with the frames from `first` on. */
+struct source {
+	struct publication p;
+	struct list_publication *list;
+};
+
+static void source_make(struct source *s, uint64_t first, uint64_t generation)
+{
+	const size_t n = (size_t)(generation - first);
+
+	s->list = calloc(1, sizeof(*s->list) + n * sizeof(s->list->steps[0]));
+	assert_non_null(s->list);
+	s->list->generation = s->list->full_generation = generation;
+	s->list->full = blob_take(calloc(1, FRAMES * MOST), FRAMES * MOST);
+	s->list->nsteps = n;
+	for (size_t i = 0; i < n; i++) {
+		s->list->steps[i].from = first + i;
+		s->list->steps[i].frame = blob_ref(frames[first + i]);
+	}
+	s->p = (struct publication){ .instance = INSTANCE,
+				     .generation = generation,
+				     .list = s->list };
+}
+
+static struct digest_ask ask_from(uint64_t generation)
+{
+	return (struct digest_ask){
+		.tags = { { INSTANCE, generation, true } },
+		.ntags = 1,
+		.takes_lists = true,
+		.takes_frames = true,
+		.takes_stream = true,
+		.wait_s = 30,
+	};
+}
+
+static bool begin(struct digest_stream *s, const struct digest_ask *ask,
+		  const struct publication *p)
+{
+	const struct digest_answer answer = digest_answer_to(ask, p, 60);
+
+	return digest_stream_begin(s, ask, p, &answer);
+}
+
+/* What it has got, as far as it is whole frames: which they are. */
+static void check_frames(const uint8_t *got, size_t len, uint64_t from,
+			 uint64_t to)
+{
+	size_t whole, at = 0;
+
+	assert_int_equal(digest_stream_whole(got, len, MOST, &whole), SCD_OK);
+	assert_int_equal(whole, len);
+	for (uint64_t i = from; i < to; i++) {
+		assert_true(len - at >= frames[i]->len);
+		assert_memory_equal(got + at, frames[i]->bytes, frames[i]->len);
+		at += frames[i]->len;
+	}
+	assert_int_equal(at, len);
+}
+
+static void test_any_pieces(void **state)
+{
+	static uint8_t got[FRAMES * MOST];
+
+	(void)state;
+	make_frames();
+	for (uint64_t seed = 0; seed < 200; seed++) {
+		uint64_t random = seed, generation = 3 + seed % 5, from = 3;
+		const struct digest_ask ask = ask_from(from);
+		struct digest_stream stream;
+		struct source s;
+		size_t len = 0;
+
+		source_make(&s, 0, generation);
+		assert_true(begin(&stream, &ask, &s.p));
+		while (generation < FRAMES || stream.generation < FRAMES) {
+			bool over;
+			size_t n = digest_stream_read(
+				&stream, &s.p, got + len,
+				1 + random_below(&random, 2 * MOST), &over);
+
+			assert_false(over);
+			len += n;
+			assert_true(n || stream.generation == generation);
+			if (generation == FRAMES || random_below(&random, 2))
+				continue;
+			list_publication_free(s.list);
+			generation += 1 + random_below(&random, 2);
+			if (generation > FRAMES)
+				generation = FRAMES;
+			source_make(&s, 0, generation);
+		}
+		len += digest_stream_finish(&stream, got + len, MOST);
+		check_frames(got, len, from, FRAMES);
+		digest_stream_end(&stream);
+		list_publication_free(s.list);
+	}
+	free_frames();
+}
+
+/* Some frames are no longer kept. A frame that was begun is got whole all the
+ * same. */
+static void test_left_behind(void **state)
+{
+	uint8_t got[MOST];
+	const struct digest_ask ask = ask_from(0);
+	struct digest_stream stream;
+	struct source old, now;
+	size_t len;
+	bool over;
+
+	(void)state;
+	make_frames();
+	source_make(&old, 0, 1);
+	source_make(&now, FRAMES - KEPT, FRAMES);
+	assert_true(begin(&stream, &ask, &old.p));
+	assert_int_equal(digest_stream_read(&stream, &old.p, got, 1, &over),
+			 1);
+	list_publication_free(old.list);
+	assert_false(begin(&(struct digest_stream){ 0 }, &ask, &now.p));
+	len = 1 + digest_stream_read(&stream, &now.p, got + 1, sizeof(got) - 1,
+				     &over);
+	assert_false(over);
+	check_frames(got, len, 0, 1);
+	assert_int_equal(digest_stream_read(&stream, &now.p, got, 1, &over),
+			 0);
+	assert_true(over);
+	assert_int_equal(digest_stream_finish(&stream, got, 1), 0);
+	list_publication_free(now.list);
+	free_frames();
+}
+
+/* A full digest is smaller than the frames. */
+static void test_full_is_smaller(void **state)
+{
+	const struct digest_ask ask = ask_from(0);
+	struct digest_stream stream = { .instance = INSTANCE };
+	struct source s;
+	uint8_t byte;
+	bool over;
+
+	(void)state;
+	make_frames();
+	source_make(&s, 0, FRAMES);
+	s.list->full->len = 10;
+	assert_false(begin(&(struct digest_stream){ 0 }, &ask, &s.p));
+	assert_int_equal(digest_stream_read(&stream, &s.p, &byte, 1, &over),
+			 0);
+	assert_true(over);
+	list_publication_free(s.list);
+	free_frames();
+}
+
+/* Who gets none. */
+static void test_who_begins(void **state)
+{
+	struct digest_stream stream;
+	struct digest_ask ask;
+	struct source s;
+
+	(void)state;
+	make_frames();
+	source_make(&s, 0, 9);
+	ask = ask_from(9);
+	assert_true(begin(&stream, &ask, &s.p));
+	assert_int_equal(stream.generation, 9);
+	ask = ask_from(4);
+	assert_true(begin(&stream, &ask, &s.p));
+	assert_int_equal(stream.generation, 4);
+	ask.takes_stream = false;
+	assert_false(begin(&stream, &ask, &s.p));
+	ask = ask_from(4);
+	ask.wait_s = 0;
+	assert_false(begin(&stream, &ask, &s.p));
+	ask = ask_from(4);
+	ask.takes_frames = false;
+	assert_false(begin(&stream, &ask, &s.p));
+	ask = ask_from(4);
+	ask.tags[0].instance++;
+	assert_false(begin(&stream, &ask, &s.p));
+	ask = ask_from(4); /* there is a list only: it waits for an array */
+	ask.takes_lists = false;
+	assert_false(begin(&stream, &ask, &s.p));
+	list_publication_free(s.list);
+	free_frames();
+}
+
+/* The other side. */
+
+static const struct {
+	const char *label;
+	const char *bytes;
+	size_t len, whole;
+	int error;
+} wholes[] = {
+	{ "nothing", "", 0, 0, SCD_OK },
+	{ "a type", "\1", 1, 0, SCD_OK },
+	{ "an empty one", "\1\0", 2, 2, SCD_OK },
+	{ "one, cut", "\1\3ab", 4, 0, SCD_OK },
+	{ "one", "\1\3abc", 5, 5, SCD_OK },
+	{ "one and a type", "\1\3abc\2", 6, 5, SCD_OK },
+	{ "two", "\1\3abc\2\1d", 8, 8, SCD_OK },
+	{ "half a length", "\1\x83", 2, 0, SCD_OK },
+	{ "the longest", "\1\16nnnnnnnnnnnnnn", 16, 16, SCD_OK },
+	{ "too long", "\1\17", 2, 0, SCD_ELIMIT },
+	{ "a whole one, and one too long", "\1\1a\1\xff\1", 6, 3, SCD_ELIMIT },
+	{ "far too long", "\1\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 10, 0,
+	  SCD_ELIMIT },
+	{ "a length that does not end",
+	  "\1\x80\x80\x80\x80\x80\x80\x80\x80\x80", 10, 0, SCD_EFORMAT },
+};
+
+static void test_whole(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NROWS(wholes); i++) {
+		size_t whole = 99;
+		int error = digest_stream_whole(
+			(const uint8_t *)wholes[i].bytes, wholes[i].len, 16,
+			&whole);
+
+		if (error != wholes[i].error || whole != wholes[i].whole)
+			fail_msg("%s: %d, %zu", wholes[i].label, error, whole);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_any_pieces),
+		cmocka_unit_test(test_left_behind),
+		cmocka_unit_test(test_full_is_smaller),
+		cmocka_unit_test(test_who_begins),
+		cmocka_unit_test(test_whole),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
