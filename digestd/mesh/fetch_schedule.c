@@ -31,14 +31,19 @@ void fetch_schedule_begin(struct fetch_schedule *f, int64_t now_ms)
 	f->started_ms = now_ms;
 }
 
-static struct next_fetch fetch_succeed(struct fetch_schedule *f, int64_t due_ms,
-				       int64_t now_ms)
+void fetch_schedule_confirm(struct fetch_schedule *f, int64_t now_ms)
 {
 	f->confirmed_ms = now_ms;
 	f->has_digest = true;
 	f->failures = 0;
 	f->unfits = 0;
 	f->want_full = false;
+}
+
+static struct next_fetch fetch_succeed(struct fetch_schedule *f, int64_t due_ms,
+				       int64_t now_ms)
+{
+	fetch_schedule_confirm(f, now_ms);
 	return (struct next_fetch){.due_ms = due_ms};
 }
 
@@ -70,6 +75,8 @@ struct next_fetch fetch_schedule_end(struct fetch_schedule *f,
 				     now_ms);
 	case FETCHED_SAME:
 		return fetch_succeed(f, poll_at_ms, now_ms);
+	case FETCHED_STREAM:
+		return fetch_succeed(f, soon_ms, now_ms);
 	case FETCHED_UNFIT:
 		/* A whole digest mends it soon, unless that is the fault. */
 		f->want_full = true;

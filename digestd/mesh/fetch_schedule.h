@@ -15,12 +15,14 @@ struct fetch_schedule_policy {
 	int64_t backoff_min_ms; /* after the first failure */
 	int64_t backoff_max_ms; /* a dead peer costs little */
 	int64_t max_age_ms;     /* an older digest is not consulted */
+	int64_t silence_ms;     /* of a stream: then it is over */
 };
 
 enum fetched {
 	FETCHED_FULL,   /* a full digest came and is in place */
 	FETCHED_DELTA,  /* a delta came, and its result is in place */
 	FETCHED_SAME,   /* the peer has nothing new */
+	FETCHED_STREAM, /* frames came one by one; the peer has ended that */
 	FETCHED_UNFIT,  /* what came does not fit what is here */
 	FETCHED_FAILED, /* no answer, an error, or nonsense */
 };
@@ -55,6 +57,9 @@ struct next_fetch fetch_schedule_init(struct fetch_schedule *f, uint64_t seed,
 
 /* A fetch begins. */
 void fetch_schedule_begin(struct fetch_schedule *f, int64_t now_ms);
+
+/* A frame has come and is in place, of a fetch that goes on. */
+void fetch_schedule_confirm(struct fetch_schedule *f, int64_t now_ms);
 
 /*
  * It ended so: says when to fetch again. After something new that is at once

@@ -30,12 +30,18 @@ bool following_expects(enum following_state state,
 	case FOLLOWING_FREED:
 		return true;
 	case FOLLOWING_ENDED:
+		return state != FOLLOWING_WAITING &&
+		       state != FOLLOWING_DECODING;
+	case FOLLOWING_STREAM:
 		return state == FOLLOWING_FETCHING;
+	case FOLLOWING_FRAMES:
+		return state == FOLLOWING_STREAMING;
 	case FOLLOWING_REFUSED:
 	case FOLLOWING_UNABLE:
 		return state != FOLLOWING_WAITING;
 	case FOLLOWING_DECODED:
-		return state == FOLLOWING_DECODING;
+		return state == FOLLOWING_DECODING ||
+		       state == FOLLOWING_APPLYING;
 	}
 	return false;
 }
@@ -48,6 +54,8 @@ static void following_fetch(struct following *f, int64_t now_ms,
 	f->conditional = f->has_digest && !f->next.full;
 	out->fetch = true;
 	out->conditional = f->conditional;
+	f->stream = f->conditional && !f->collected;
+	out->stream = f->stream;
 }
 
 /* An update has ended so. */
@@ -85,12 +93,12 @@ static void following_take_state(struct following *f,
 	f->answered |= f->unreached == FOLLOWING_GONE;
 }
 
-static void following_take_answer(struct following *f,
-				  const struct following_policy *policy,
-				  const struct following_event *event,
-				  int64_t now_ms, struct following_actions *out)
+/* Whether somebody was there, and what he says. */
+static void following_take_word(struct following *f,
+				const struct following_event *event,
+				struct following_actions *out)
 {
-	bool whole = event->answer.whole, was_gone = following_is_gone(f);
+	bool was_gone = following_is_gone(f);
 
 	if (event->answer.reached)
 		f->unreached = 0;
@@ -98,6 +106,17 @@ static void following_take_answer(struct following *f,
 		f->unreached++;
 	out->reach = following_is_gone(f) != was_gone;
 	following_take_state(f, event, out);
+}
+
+static void following_take_answer(struct following *f,
+				  const struct following_policy *policy,
+				  const struct following_event *event,
+				  int64_t now_ms, struct following_actions *out)
+{
+	bool whole = event->answer.whole;
+
+	f->collected |= f->stream && event->answer.late;
+	following_take_word(f, event, out);
 	if (whole && (event->answer.status == STATUS_FULL ||
 		      event->answer.status == STATUS_DELTA)) {
 		f->state = FOLLOWING_DECODING;
@@ -108,6 +127,86 @@ static void following_take_answer(struct following *f,
 	} else {
 		following_end(f, policy, FETCHED_FAILED, now_ms, out);
 	}
+}
+
+/* A stream begins. */
+static void following_begin_stream(struct following *f,
+				   const struct following_event *event,
+				   int64_t now_ms,
+				   struct following_actions *out)
+{
+	following_take_word(f, event, out);
+	f->state = FOLLOWING_STREAMING;
+	f->waits = f->over = false;
+	f->heard_ms = f->apply_ms = now_ms;
+}
+
+static void following_end_stream(struct following *f,
+				 const struct following_policy *policy,
+				 bool whole, int64_t now_ms,
+				 struct following_actions *out)
+{
+	following_end(f, policy, whole ? FETCHED_STREAM : FETCHED_FAILED,
+		      now_ms, out);
+}
+
+static void following_apply(struct following *f, int64_t now_ms,
+			    struct following_actions *out)
+{
+	f->waits = now_ms < f->apply_ms;
+	if (f->waits)
+		return;
+	f->apply_ms = now_ms + FETCH_PACE_MS;
+	f->state = FOLLOWING_APPLYING;
+	out->decode = true;
+}
+
+/* A clock's turn while frames come. */
+static void following_watch_stream(struct following *f,
+				   const struct following_policy *policy,
+				   int64_t now_ms,
+				   struct following_actions *out)
+{
+	if (f->waits) {
+		following_apply(f, now_ms, out);
+	} else if (now_ms - f->heard_ms >= policy->fetch.silence_ms) {
+		f->collected = true;
+		following_end_stream(f, policy, false, now_ms, out);
+	}
+}
+
+static void following_take_end(struct following *f,
+			       const struct following_policy *policy,
+			       const struct following_event *event,
+			       int64_t now_ms, struct following_actions *out)
+{
+	if (f->state == FOLLOWING_FETCHING) {
+		following_take_answer(f, policy, event, now_ms, out);
+	} else if (f->state == FOLLOWING_STREAMING) {
+		following_end_stream(f, policy, event->answer.whole, now_ms,
+				     out);
+	} else {
+		f->over = true;
+		f->over_whole = event->answer.whole;
+	}
+}
+
+/* Whether views need not tell two estimates apart: by these a peer is chosen of
+ * several. */
+static bool following_are_close(double a, double b)
+{
+	static const double step = 1.25;
+
+	return a <= b * step && b <= a * step;
+}
+
+static bool following_is_in_view(const struct following *f,
+				 const struct following_event *event)
+{
+	return event->digest.in_place && f->usable &&
+	       following_are_close(event->digest.fp, f->viewed_fp) &&
+	       following_are_close(peer_health_rtt_ms(&f->health),
+				   f->viewed_rtt_ms);
 }
 
 static void following_install(struct following *f,
@@ -123,10 +222,18 @@ static void following_install(struct following *f,
 	f->instance = event->digest.instance;
 	f->fp = event->digest.fp;
 	out->install = true;
-	out->view = true;
-	following_end(f, policy,
-		      event->digest.delta ? FETCHED_DELTA : FETCHED_FULL,
-		      now_ms, out);
+	out->view = !following_is_in_view(f, event);
+	if (f->state == FOLLOWING_DECODING) {
+		following_end(f, policy,
+			      event->digest.delta ? FETCHED_DELTA
+						  : FETCHED_FULL,
+			      now_ms, out);
+		return;
+	}
+	fetch_schedule_confirm(&f->schedule, now_ms);
+	f->state = FOLLOWING_STREAMING;
+	if (f->over)
+		following_end_stream(f, policy, f->over_whole, now_ms, out);
 }
 
 /* When the digest becomes too old to be consulted; INT64_MAX: it is. */
@@ -145,6 +252,13 @@ static int64_t following_sooner_ms(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
+/* When frames that have come too soon are decoded, or a stream is silent. */
+static int64_t following_stream_due_ms(const struct following *f,
+				       const struct following_policy *policy)
+{
+	return f->waits ? f->apply_ms : f->heard_ms + policy->fetch.silence_ms;
+}
+
 /* What a step has led to, whatever it was. */
 static void following_finish(struct following *f,
 			     const struct following_policy *policy,
@@ -157,11 +271,18 @@ static void following_finish(struct following *f,
 
 	out->view |= out->health || usable != f->usable;
 	f->usable = usable;
+	if (out->view) {
+		f->viewed_fp = f->fp;
+		f->viewed_rtt_ms = peer_health_rtt_ms(&f->health);
+	}
 	out->due_ms =
 		following_sooner_ms(peer_health_due_ms(&f->health),
 				    following_expires_ms(f, policy, now_ms));
 	if (f->state == FOLLOWING_WAITING)
 		out->due_ms = following_sooner_ms(out->due_ms, f->next.due_ms);
+	else if (f->state == FOLLOWING_STREAMING)
+		out->due_ms = following_sooner_ms(
+			out->due_ms, following_stream_due_ms(f, policy));
 }
 
 struct following_actions following_step(struct following *f,
@@ -177,9 +298,18 @@ struct following_actions following_step(struct following *f,
 		out.health = peer_health_tick(&f->health, now_ms);
 		if (f->state == FOLLOWING_WAITING && now_ms >= f->next.due_ms)
 			following_fetch(f, now_ms, &out);
+		else if (f->state == FOLLOWING_STREAMING)
+			following_watch_stream(f, policy, now_ms, &out);
 		break;
 	case FOLLOWING_ENDED:
-		following_take_answer(f, policy, event, now_ms, &out);
+		following_take_end(f, policy, event, now_ms, &out);
+		break;
+	case FOLLOWING_STREAM:
+		following_begin_stream(f, event, now_ms, &out);
+		break;
+	case FOLLOWING_FRAMES:
+		f->heard_ms = now_ms;
+		following_apply(f, now_ms, &out);
 		break;
 	case FOLLOWING_REFUSED:
 		f->answered = true; /* it has none that would do */

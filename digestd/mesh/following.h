@@ -9,10 +9,20 @@
  *   WAITING    DUE       fetch it: FETCHING
  *   FETCHING   ENDED     a whole 200 or 226: decode it: DECODING
  *                        304: what is here is confirmed: WAITING
- *                        anything else: a failure: WAITING
+ *                        anything else: a failure: WAITING; and if a
+ *                        stream was asked for, and its time has passed, none
+ *                        is any more: something between the two may collect it
+ *              STREAM    frames will come, as the peer publishes them:
+ *                        STREAMING
  *   DECODING   DECODED   it takes the place of the old one: WAITING
- *   FETCHING,  REFUSED   the next fetch is for a full digest: WAITING
- *   DECODING   UNABLE    a failure: back off: WAITING
+ *   STREAMING  FRAMES    decode them, at most each FETCH_PACE_MS: APPLYING
+ *              ENDED     whole: fetch again: WAITING; else a failure: WAITING
+ *              DUE       nothing came for too long: the same
+ *   APPLYING   DECODED   it takes the place of the old one: STREAMING, or,
+ *                        after ENDED, as above: WAITING
+ *              ENDED     is remembered
+ *   all but    REFUSED   the next fetch is for a full digest: WAITING
+ *   WAITING    UNABLE    a failure: back off: WAITING
  *
  * A peer that FOLLOWING_GONE requests in a row do not reach is not asked for
  * objects either, until one does: it has ended, or its machine has, and each
@@ -44,13 +54,19 @@ enum following_state {
 	FOLLOWING_WAITING,  /* for the time of the next fetch */
 	FOLLOWING_FETCHING, /* a request for the digest is under way */
 	FOLLOWING_DECODING, /* what it has brought is being decoded */
+	FOLLOWING_STREAMING, /* the request brings frames as they are published
+			      */
+	FOLLOWING_APPLYING, /* ... and some of them are being decoded */
 };
 
-enum { FOLLOWING_STATES = FOLLOWING_DECODING + 1 };
+enum { FOLLOWING_STATES = FOLLOWING_APPLYING + 1 };
 
 enum following_event_kind {
 	FOLLOWING_DUE,     /* due_ms has come; or there is a new policy */
 	FOLLOWING_ENDED,   /* the request has: `answer` */
+	FOLLOWING_STREAM,  /* the answer's header is one of a stream: `answer`
+			    */
+	FOLLOWING_FRAMES,  /* whole frames of it are here */
 	FOLLOWING_REFUSED, /* the body is none that can be used */
 	FOLLOWING_UNABLE,  /* to ask, or to decode: no memory, or no room */
 	FOLLOWING_DECODED, /* into `digest` */
@@ -73,11 +89,14 @@ struct following_event {
 		struct {
 			bool reached; /* there was a connection */
 			bool whole;   /* with all of its body */
+			bool late;    /* not, as a time limit passed */
 			unsigned status;
 			bool drains; /* it says that it is about to end */
 		} answer;
 		struct {
 			bool delta;
+			bool in_place; /* the list that views have is now this
+					*/
 			uint64_t instance;
 			double fp; /* false positives that its fill predicts */
 		} digest;
@@ -96,6 +115,7 @@ struct following_actions {
 	enum fetched with; /* ... count what came of it */
 	bool fetch;        /* ask for the digest */
 	bool conditional;  /* ... and offer the one that is here as a base */
+	bool stream;       /* ... and to take the frames that follow, too */
 	bool decode;       /* what has come */
 	bool drains;       /* the peer does, which is new */
 	bool restarted;    /* the peer was, and its health knows */
@@ -118,6 +138,13 @@ struct following {
 	unsigned unreached; /* requests in a row that found nobody */
 	bool drains; /* as it said last */
 	bool answered; /* by now it has a digest here, or never will soon */
+	bool stream; /* the fetch under way has asked for one */
+	bool collected; /* one was silent: none is asked for any more */
+	bool waits; /* STREAMING: frames do, for apply_ms */
+	bool over, over_whole; /* APPLYING: the stream is */
+	int64_t apply_ms; /* not before that */
+	int64_t heard_ms; /* something of the stream */
+	double viewed_fp, viewed_rtt_ms; /* as of the last action `view` */
 	bool usable; /* as of the last step */
 };
 

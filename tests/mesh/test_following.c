@@ -13,7 +13,8 @@ static const struct following_policy policy = {
 	.fetch = {.poll_ms = 1000,
 		  .backoff_min_ms = 100,
 		  .backoff_max_ms = 1600,
-		  .max_age_ms = 5000},
+		  .max_age_ms = 5000,
+		  .silence_ms = 3000},
 	.health = {.failures = 1,
 		   .open_min_ms = 1000,
 		   .open_max_ms = 8000,
@@ -57,6 +58,24 @@ static struct following_event decoded(bool delta, uint64_t instance)
 	return event;
 }
 
+/* Frames came, for the list that views have. */
+static struct following_event applied(double fp)
+{
+	struct following_event event = decoded(true, SAME_INSTANCE);
+
+	event.digest.in_place = true;
+	event.digest.fp = fp;
+	return event;
+}
+
+static struct following_event stream(void)
+{
+	struct following_event event = ended(true, 226);
+
+	event.kind = FOLLOWING_STREAM;
+	return event;
+}
+
 static struct following_event outcome(enum peer_outcome kind)
 {
 	struct following_event event = plain(FOLLOWING_OUTCOME);
@@ -76,6 +95,9 @@ enum what {
 	NONSENSE,
 	DRAINS,
 	CUT_OFF,
+	STREAM,
+	FRAMES,
+	APPLIED,
 	REFUSED,
 	UNABLE,
 	NEW_FULL,
@@ -106,6 +128,12 @@ static struct following_event event_of(enum what what)
 		return drains();
 	case CUT_OFF:
 		return ended(false, 200);
+	case STREAM:
+		return stream();
+	case FRAMES:
+		return plain(FOLLOWING_FRAMES);
+	case APPLIED:
+		return applied(.02);
 	case REFUSED:
 		return plain(FOLLOWING_REFUSED);
 	case UNABLE:
@@ -147,6 +175,7 @@ static struct following peer_in(enum following_state state, bool known,
 	f.next.due_ms = due ? NOW_MS : LATER_MS;
 	f.state = state;
 	f.conditional = known;
+	f.heard_ms = f.apply_ms = NOW_MS; /* of a stream */
 	return f;
 }
 
@@ -171,9 +200,10 @@ static const struct {
 #define LATER .due_ms = 700
 #define NEVER .due_ms = -1
 #define AGED .due_ms = 5001
+#define SILENT .due_ms = 3000
 ROW(WAITING, false, EARLY,      WAITING,  ACTS(LATER), false)
 ROW(WAITING, false, FETCH_IT,   FETCHING, ACTS(.fetch = true, NEVER), false)
-ROW(WAITING, true,  FETCH_IT,   FETCHING, ACTS(.fetch = true, .conditional = true, AGED), false)
+ROW(WAITING, true,  FETCH_IT,   FETCHING, ACTS(.fetch = true, .conditional = true, .stream = true, AGED), false)
 ROW(WAITING, true,  EARLY,      WAITING,  ACTS(LATER), false)
 ROW(WAITING, true,  WELL,       WAITING,  ACTS(LATER), false)
 ROW(WAITING, true,  BROKEN,     WAITING,  ACTS(.health = true, VIEW, LATER), false)
@@ -211,6 +241,31 @@ ROW(DECODING, true,  BROKEN,    DECODING, ACTS(.health = true, VIEW, .due_ms = 1
 ROW(DECODING, true,  LOOKUPS,   DECODING, ACTS(AGED), false)
 ROW(DECODING, true,  HELD,      DECODING, ACTS(.health = true, VIEW, AGED), false)
 ROW(DECODING, true,  FREED,     DECODING, ACTS(AGED), false)
+
+ROW(FETCHING, true,   STREAM,    STREAMING, ACTS(SILENT), false)
+ROW(STREAMING, true,  EARLY,     STREAMING, ACTS(SILENT), false)
+ROW(STREAMING, true,  FRAMES,    APPLYING,  ACTS(.decode = true, AGED), false)
+ROW(STREAMING, true,  DELTA,     WAITING,   ACTS(END(STREAM), .due_ms = 0), false)
+ROW(STREAMING, true,  CUT_OFF,   WAITING,   ACTS(END(FAILED), .due_ms = 100), true)
+ROW(STREAMING, true,  REFUSED,   WAITING,   ACTS(END(UNFIT), .due_ms = 0), false)
+ROW(STREAMING, true,  UNABLE,    WAITING,   ACTS(END(FAILED), .due_ms = 100), true)
+ROW(STREAMING, true,  WELL,      STREAMING, ACTS(SILENT), false)
+ROW(STREAMING, true,  BROKEN,    STREAMING, ACTS(.health = true, VIEW, .due_ms = 1000), false)
+ROW(STREAMING, true,  LOOKUPS,   STREAMING, ACTS(SILENT), false)
+ROW(STREAMING, true,  HELD,      STREAMING, ACTS(.health = true, VIEW, SILENT), false)
+ROW(STREAMING, true,  FREED,     STREAMING, ACTS(SILENT), false)
+
+ROW(APPLYING, true,   EARLY,     APPLYING,  ACTS(AGED), false)
+ROW(APPLYING, true,   APPLIED,   STREAMING, ACTS(.install = true, SILENT), false)
+ROW(APPLYING, true,   NEW_DELTA, STREAMING, ACTS(.install = true, VIEW, SILENT), false)
+ROW(APPLYING, true,   DELTA,     APPLYING,  ACTS(AGED), false)
+ROW(APPLYING, true,   REFUSED,   WAITING,   ACTS(END(UNFIT), .due_ms = 0), false)
+ROW(APPLYING, true,   UNABLE,    WAITING,   ACTS(END(FAILED), .due_ms = 100), true)
+ROW(APPLYING, true,   WELL,      APPLYING,  ACTS(AGED), false)
+ROW(APPLYING, true,   BROKEN,    APPLYING,  ACTS(.health = true, VIEW, .due_ms = 1000), false)
+ROW(APPLYING, true,   LOOKUPS,   APPLYING,  ACTS(AGED), false)
+ROW(APPLYING, true,   HELD,      APPLYING,  ACTS(.health = true, VIEW, AGED), false)
+ROW(APPLYING, true,   FREED,     APPLYING,  ACTS(AGED), false)
 #undef ROW
 };
 /* clang-format on */
@@ -231,7 +286,8 @@ static bool acts_alike(const struct following_actions *a,
 {
 	return a->install == b->install && a->ended == b->ended &&
 	       a->with == b->with && a->fetch == b->fetch &&
-	       a->conditional == b->conditional && a->decode == b->decode &&
+	       a->conditional == b->conditional && a->stream == b->stream &&
+	       a->decode == b->decode &&
 	       a->restarted == b->restarted && a->drains == b->drains &&
 	       a->health == b->health &&
 	       a->view == b->view;
@@ -277,6 +333,98 @@ static struct following_actions step_at(struct following *f,
 					int64_t now_ms)
 {
 	return following_step(f, &policy, &event, now_ms);
+}
+
+/* Frames that come too soon wait for their time, and no longer. */
+static void test_frames_have_a_pace(void **state)
+{
+	struct following f = peer_in(FOLLOWING_STREAMING, true, false);
+	struct following_actions acts;
+
+	(void)state;
+	assert_true(step_at(&f, plain(FOLLOWING_FRAMES), NOW_MS).decode);
+	step_at(&f, applied(.02), NOW_MS + 1);
+	acts = step_at(&f, plain(FOLLOWING_FRAMES), NOW_MS + 2);
+	assert_false(acts.decode);
+	assert_int_equal(acts.due_ms, NOW_MS + FETCH_PACE_MS);
+	acts = step_at(&f, plain(FOLLOWING_DUE), NOW_MS + FETCH_PACE_MS - 1);
+	assert_false(acts.decode);
+	acts = step_at(&f, plain(FOLLOWING_DUE), NOW_MS + FETCH_PACE_MS);
+	assert_true(acts.decode);
+	assert_int_equal(f.state, FOLLOWING_APPLYING);
+}
+
+/* A stream that is over while its last frames are decoded: they count. */
+static void test_stream_ends_meanwhile(void **state)
+{
+	static const struct {
+		bool whole;
+		enum fetched with;
+	} ends[] = {{true, FETCHED_STREAM}, {false, FETCHED_FAILED}};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(ends); i++) {
+		struct following f = peer_in(FOLLOWING_APPLYING, true, false);
+		struct following_actions acts;
+
+		step_at(&f, ended(ends[i].whole, 226), NOW_MS + 10);
+		acts = step_at(&f, applied(.02), NOW_MS + 20);
+		assert_true(acts.install && acts.ended);
+		assert_int_equal(acts.with, ends[i].with);
+		assert_int_equal(following_confirmed_ms(&f), NOW_MS + 20);
+	}
+}
+
+/* Somebody in between collects what comes: after one such stream it is asked as
+ * ever. */
+static void test_silent_stream(void **state)
+{
+	struct following f = peer_in(FOLLOWING_STREAMING, true, false);
+	struct following_actions acts;
+
+	(void)state;
+	acts = step_at(&f, plain(FOLLOWING_DUE), NOW_MS + 2999);
+	assert_false(acts.ended);
+	acts = step_at(&f, plain(FOLLOWING_DUE), NOW_MS + 3000);
+	assert_true(acts.ended);
+	assert_int_equal(acts.with, FETCHED_FAILED);
+	acts = step_at(&f, plain(FOLLOWING_DUE), NOW_MS + 3200);
+	assert_true(acts.fetch && acts.conditional);
+	assert_false(acts.stream);
+}
+
+/* The same where not even its header came; but not after another failure. */
+static void test_late_header(void **state)
+{
+	struct following f = peer_in(FOLLOWING_WAITING, true, true);
+	struct following_event failure = ended(false, 0);
+
+	(void)state;
+	assert_true(step_at(&f, plain(FOLLOWING_DUE), NOW_MS).stream);
+	step_at(&f, failure, NOW_MS + 10);
+	assert_true(step_at(&f, plain(FOLLOWING_DUE), NOW_MS + 200).stream);
+	failure.answer.late = true;
+	step_at(&f, failure, NOW_MS + 900);
+	assert_false(step_at(&f, plain(FOLLOWING_DUE), NOW_MS + 1900).stream);
+}
+
+/* What changes in place is in the view already, but for the chance that it is
+ * wrong, as far as that matters. */
+static void test_view_of_frames(void **state)
+{
+	struct following f = peer_in(FOLLOWING_APPLYING, true, false);
+
+	(void)state;
+	assert_false(step_at(&f, applied(.021), NOW_MS).view);
+	f.state = FOLLOWING_APPLYING;
+	assert_false(step_at(&f, applied(.024), NOW_MS).view);
+	f.state = FOLLOWING_APPLYING;
+	assert_true(step_at(&f, applied(.026), NOW_MS).view);
+	f.state = FOLLOWING_APPLYING;
+	assert_true(step_at(&f, applied(.02), NOW_MS).view);
+	f.state = FOLLOWING_APPLYING; /* nobody has asked for too long */
+	assert_true(step_at(&f, plain(FOLLOWING_DUE), NOW_MS + 6000).view);
+	assert_true(step_at(&f, applied(.02), NOW_MS + 6000).view);
 }
 
 /* What drains is not asked, from its first word until another one; a failure
@@ -480,6 +628,13 @@ static struct following_event model_answer(struct model *m)
 {
 	unsigned any = (unsigned)random_below(&m->random, 10);
 
+	if (m->following.state == FOLLOWING_STREAMING)
+		return m->up && any < 7 ? plain(FOLLOWING_FRAMES)
+					: ended(m->up && any < 9, 226);
+	if (m->following.state == FOLLOWING_APPLYING)
+		return any < 1	 ? plain(FOLLOWING_REFUSED)
+		       : any < 2 ? ended(false, 226)
+				 : applied(.02);
 	if (m->following.state == FOLLOWING_DECODING)
 		return any < 8 ? decoded(any < 4, m->instance)
 			       : plain(any < 9 ? FOLLOWING_REFUSED
@@ -488,6 +643,8 @@ static struct following_event model_answer(struct model *m)
 		return ended(false, 0);
 	if (any == 9)
 		return plain(FOLLOWING_REFUSED);
+	if (any == 8 && m->following.conditional)
+		return stream();
 	return ended(any, any < 4 ? 304 : any < 7 ? 226 : 200);
 }
 
@@ -580,6 +737,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_all_steps),
+		cmocka_unit_test(test_frames_have_a_pace),
+		cmocka_unit_test(test_stream_ends_meanwhile),
+		cmocka_unit_test(test_silent_stream),
+		cmocka_unit_test(test_late_header),
+		cmocka_unit_test(test_view_of_frames),
 		cmocka_unit_test(test_drains),
 		cmocka_unit_test(test_held),
 		cmocka_unit_test(test_settled),
