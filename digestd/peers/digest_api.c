@@ -23,6 +23,7 @@
 #include "digestd/peers/digest_request.h"
 
 struct waiter {
+	struct digest_pending pending;
 	struct digest_api *api;
 	struct exchange *x; /* null: the client has left */
 	struct digest_request request;
@@ -278,22 +279,35 @@ static const char *digest_api_form(const struct digest_answer *delta)
 	return delta->conditional ? DIGEST_IM_CONDITIONAL : DIGEST_IM_XOR;
 }
 
+int digest_api_delta_fields(struct digest_api *api, const struct exchange *x,
+			    const struct publication *p,
+			    const struct digest_answer *delta, const char *form,
+			    struct fields *f)
+{
+	struct digest_tag base = { p->instance, delta->from, delta->list };
+	char etag[DIGEST_ETAG_BYTES + 1];
+
+	digest_tag_write(&base, etag);
+	return digest_api_current_fields(api, x, p, delta, f) ||
+			       fields_add(f, "IM", form) ||
+			       fields_add(f, "Delta-Base", etag) ||
+			       digest_api_add_type(delta->list, f) ?
+		       -ENOMEM :
+		       0;
+}
+
 static void digest_api_send_delta(struct digest_api *api, struct exchange *x,
 				  const struct publication *p,
 				  const struct digest_answer *delta)
 {
-	struct digest_tag base = { p->instance, delta->from, delta->list };
 	struct blob *blob = delta->list ? list_publication_frames(p->list,
 								  delta->step)
 					: blob_ref(delta->blob);
-	char etag[DIGEST_ETAG_BYTES + 1];
 	struct fields f;
 
-	digest_tag_write(&base, etag);
-	if (digest_api_current_fields(api, x, p, delta, &f) || !blob ||
-	    fields_add(&f, "IM", digest_api_form(delta)) ||
-	    fields_add(&f, "Delta-Base", etag) ||
-	    digest_api_add_type(delta->list, &f)) {
+	if (digest_api_delta_fields(api, x, p, delta, digest_api_form(delta),
+				    &f) ||
+	    !blob) {
 		blob_unref(blob);
 		exchange_abort(x);
 	} else {
@@ -434,9 +448,8 @@ static void digest_api_on_timer(void *arg)
 	free(w);
 }
 
-/* The answer as things are now. With the lock held. */
-static struct digest_answer digest_api_answer_to(const struct digest_api *api,
-						 const struct digest_ask *ask)
+struct digest_answer digest_api_answer_to(const struct digest_api *api,
+					  const struct digest_ask *ask)
 {
 	const bool waits = !api->draining && !api->handed_over;
 
@@ -455,6 +468,19 @@ static void digest_api_wake_all(struct digest_api *api)
 {
 	while (api->waiting)
 		digest_api_wake(api->waiting);
+	digest_api_wake_streams(api, true);
+}
+
+static void digest_api_waiter_left(struct digest_pending *pending)
+{
+	struct waiter *w = (struct waiter *)pending;
+
+	loop_timer_clear(exchange_loop(w->x), &w->timer);
+	if (digest_api_take(w))
+		free(w);
+	else
+		w->x = NULL; /* digest_api_on_wake() is on its way and frees it
+			      */
 }
 
 /* Wakes who need not wait any more: after a publication without an array, those
@@ -485,7 +511,8 @@ static bool digest_api_wait_for_news(struct digest_api *api, struct exchange *x,
 
 	if (!w)
 		return false;
-	*w = (struct waiter){.api = api,
+	*w = (struct waiter){.pending.left = digest_api_waiter_left,
+			     .api = api,
 			     .x = x,
 			     .request = *r,
 			     .wake = {.run = digest_api_on_wake, .arg = w}};
@@ -502,7 +529,7 @@ static bool digest_api_wait_for_news(struct digest_api *api, struct exchange *x,
 		api->waiting = w;
 		w->listed = true;
 		/* in this thread, which also runs digest_api_on_wake() */
-		exchange_set_data(x, w);
+		exchange_set_data(x, &w->pending);
 		loop_timer_set(loop, &w->timer,
 			       loop_now_ms(loop) + answer.wait_s * 1000,
 			       digest_api_on_timer, w);
@@ -563,7 +590,8 @@ static void digest_api_on_request(void *arg, struct exchange *x)
 		return;
 	case DIGEST_CURRENT:
 		digest_api_tell_introduction(api, request);
-		if (!digest_api_wait_for_news(api, x, &r))
+		if (!digest_api_start_stream(api, x, &r) &&
+		    !digest_api_wait_for_news(api, x, &r))
 			digest_api_send_current(api, x, &r);
 		return;
 	}
@@ -573,18 +601,12 @@ static void digest_api_on_request(void *arg, struct exchange *x)
 static void digest_api_on_done(void *arg, struct exchange *x,
 			       enum exchange_end end)
 {
-	struct waiter *w = exchange_data(x);
+	struct digest_pending *pending = exchange_data(x);
 
 	(void)arg;
 	(void)end;
-	if (!w)
-		return;
-	loop_timer_clear(exchange_loop(x), &w->timer);
-	if (digest_api_take(w))
-		free(w);
-	else
-		w->x = NULL; /* digest_api_on_wake() is on its way and frees it
-			      */
+	if (pending)
+		pending->left(pending);
 }
 
 const struct server_handler digest_api_handler = {
@@ -643,7 +665,7 @@ void digest_api_free(struct digest_api **api)
 {
 	if (!*api)
 		return;
-	assert(!(*api)->waiting);
+	assert(!(*api)->waiting && !(*api)->streams);
 	for (unsigned i = 0; i < DIGEST_API_RECENT; i++)
 		publication_unref((*api)->recent[i]);
 	pthread_mutex_destroy(&(*api)->lock);
@@ -663,6 +685,7 @@ void digest_api_publish(struct digest_api *api, struct publication *p)
 		(DIGEST_API_RECENT - 1) * sizeof(api->recent[0]));
 	api->recent[0] = p;
 	digest_api_wake_answered(api);
+	digest_api_wake_streams(api, false);
 	pthread_mutex_unlock(&api->lock);
 	publication_unref(oldest);
 }

@@ -38,6 +38,8 @@ struct sockaddr;
 	  "deltas of requested URIs sent") \
 	X(delta_sent_bytes, "bytes of deltas sent", \
 	  "bytes of deltas of requested URIs sent") \
+	X(streams,          "streams of deltas begun", \
+	  "streams of deltas of requested URIs begun") \
 	X(not_modified,     "digest requests answered with nothing new", \
 	  "requests for requested URIs answered with nothing new") \
 	X(array_refused,    "requests for an array that were put off", \

@@ -9,7 +9,14 @@
 #include "digestd/peers/digest_api.h"
 #include "digestd/peers/digest_request.h"
 
+struct digest_stream_reply;
 struct waiter;
+
+/* What hangs on an exchange that is not over: a request that waits, or a
+ * stream. */
+struct digest_pending {
+	void (*left)(struct digest_pending *p); /* the exchange is gone now */
+};
 
 /* Publications whose deltas can still be had by name. */
 enum { DIGEST_API_RECENT = 8 };
@@ -21,6 +28,7 @@ struct digest_api {
 	/* the current one first */
 	struct publication *recent[DIGEST_API_RECENT];
 	struct waiter *waiting;
+	struct digest_stream_reply *streams;
 	int64_t max_wait_s;
 	char hash_name[TOKEN_BYTES]; /* empty: it is not said */
 	bool draining, handed_over, leases, says_leases;
@@ -45,6 +53,27 @@ void peers_digest_api_count(uint64_t *counter, uint64_t n);
 
 /* The current publication, with one user more; null: none yet. */
 struct publication *digest_api_current(struct digest_api *api);
+
+/* The fields of a 226 of the current digest, to be freed in any case. Returns 0
+ * or -ENOMEM. */
+int digest_api_delta_fields(struct digest_api *api, const struct exchange *x,
+			    const struct publication *p,
+			    const struct digest_answer *delta, const char *form,
+			    struct fields *f);
+
+/* The answer to a request that may be kept waiting, as things are now. With the
+ * lock held. */
+struct digest_answer digest_api_answer_to(const struct digest_api *api,
+					  const struct digest_ask *ask);
+
+/* Answers a request for the current digest with a stream, if it takes one and
+ * may have it. Returns whether it has replied. */
+bool digest_api_start_stream(struct digest_api *api, struct exchange *x,
+			     const struct digest_request *r);
+
+/* There is a publication; or, if they end, something that is said in answers
+ * only. With the lock held. */
+void digest_api_wake_streams(struct digest_api *api, bool end);
 
 /* Begins the fields of 200, 226 and 304 of any digest, to be freed in any case.
  * Returns 0 or -ENOMEM. */

@@ -27,6 +27,7 @@ extern const struct digest_paths digest_paths_held, digest_paths_seen;
 #define DIGEST_IM_XOR "scd"
 #define DIGEST_IM_CONDITIONAL "scd-conditional"
 #define DIGEST_IM_FRAMES "scd-frames"
+#define DIGEST_IM_STREAM "scd-stream"
 
 /* The types of bodies (Content-Type, and Accept of who takes lists). */
 #define DIGEST_TYPE_ARRAY "application/scd-digest"

@@ -158,6 +158,34 @@ static const struct {
 	{ "none at all", "Prefer", "wait", 0, false, false, 0 },
 };
 
+/* Frames of lists, and the stream of them. */
+static void test_lists(void **state)
+{
+	static const struct {
+		const char *forms;
+		bool frames, stream;
+	} lists[] = {
+		{ "scd", false, false },
+		{ "scd-frames", true, false },
+		{ "scd-stream, scd-frames", true, true },
+		{ "scd-stream;q=0, scd-frames", true, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(lists); i++) {
+		struct digest_request r;
+		struct fields f;
+
+		fields_init(&f);
+		assert_int_equal(fields_add(&f, "A-IM", lists[i].forms), 0);
+		digest_request_read(&r, &digest_paths_held,
+				    (struct field_part){ "/", 1 }, &f);
+		assert_int_equal(r.ask.takes_frames, lists[i].frames);
+		assert_int_equal(r.ask.takes_stream, lists[i].stream);
+		fields_free(&f);
+	}
+}
+
 static void test_fields(void **state)
 {
 	(void)state;
@@ -258,6 +286,7 @@ int main(void)
 		cmocka_unit_test(test_sectors),
 		cmocka_unit_test(test_tags),
 		cmocka_unit_test(test_fields),
+		cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_node),
 		cmocka_unit_test(test_suspects),
 	};

@@ -1,0 +1,256 @@
+/*
+ * Streams of frames (mesh/digest_stream.h), where they go out.
+ *
+ * A stream is read by its connection, in the thread of that, as fast as its
+ * client takes it. Publications come in another one and only wake it: by a call
+ * that is posted to its loop, of which one at most is under way.
+ *
+ * It is released when its reply is, its exchange has left, and no call is on
+ * its way: each of them is a user.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "digestd/http/fields.h"
+#include "digestd/mesh/digest_stream.h"
+#include "digestd/os/loop.h"
+#include "digestd/peers/digest_api_inside.h"
+
+enum {
+	/* However much there is to tell: whose token is no longer taken, or
+	 * whose certificate, is not told for long. */
+	STREAM_LIFE_MS = 15 * 60 * 1000,
+};
+
+struct digest_stream_reply {
+	struct digest_pending pending;
+	struct digest_api *api;
+	struct loop *loop;
+
+	/* the exchange's thread's */
+	struct exchange *x; /* null: it has left */
+	struct digest_stream stream;
+	struct loop_timer timer;
+	int64_t quiet_ms;   /* to go on without anything new */
+	int64_t told_ms, ends_ms;
+	bool late; /* one of these is over */
+
+	/* under the interface's lock */
+	unsigned users;
+	bool posted;
+	bool ends; /* the interface has something else to say */
+	struct digest_stream_reply *next, **link; /* link null: not listed */
+
+	struct loop_call wake;
+};
+
+static void digest_stream_reply_unref(struct digest_stream_reply *s)
+{
+	unsigned users;
+
+	pthread_mutex_lock(&s->api->lock);
+	users = --s->users;
+	pthread_mutex_unlock(&s->api->lock);
+	if (users)
+		return;
+	digest_stream_end(&s->stream);
+	free(s);
+}
+
+/* In the exchange's thread, as all that follows. */
+static void digest_stream_reply_on_wake(void *arg)
+{
+	struct digest_stream_reply *s = arg;
+
+	pthread_mutex_lock(&s->api->lock);
+	s->posted = false;
+	pthread_mutex_unlock(&s->api->lock);
+	if (s->x)
+		exchange_wake(s->x);
+	digest_stream_reply_unref(s);
+}
+
+void digest_api_wake_streams(struct digest_api *api, bool end)
+{
+	for (struct digest_stream_reply *s = api->streams; s; s = s->next) {
+		s->ends |= end;
+		if (s->posted)
+			continue;
+		s->posted = true;
+		s->users++;
+		loop_post(s->loop, &s->wake);
+	}
+}
+
+static int64_t digest_stream_reply_due_ms(const struct digest_stream_reply *s)
+{
+	const int64_t quiet_ms = s->told_ms + s->quiet_ms;
+
+	return quiet_ms < s->ends_ms ? quiet_ms : s->ends_ms;
+}
+
+static void digest_stream_reply_on_timer(void *arg)
+{
+	struct digest_stream_reply *s = arg;
+	const int64_t due_ms = digest_stream_reply_due_ms(s);
+
+	if (loop_now_ms(s->loop) < due_ms) { /* something came meanwhile */
+		loop_timer_set(s->loop, &s->timer, due_ms,
+			       digest_stream_reply_on_timer, s);
+		return;
+	}
+	s->late = true;
+	exchange_wake(s->x);
+}
+
+static void digest_stream_reply_left(struct digest_pending *pending)
+{
+	struct digest_stream_reply *s = (struct digest_stream_reply *)pending;
+
+	loop_timer_clear(s->loop, &s->timer);
+	pthread_mutex_lock(&s->api->lock);
+	*s->link = s->next;
+	if (s->next)
+		s->next->link = s->link;
+	pthread_mutex_unlock(&s->api->lock);
+	s->x = NULL;
+	digest_stream_reply_unref(s);
+}
+
+static void digest_stream_reply_release(void *arg)
+{
+	digest_stream_reply_unref(arg);
+}
+
+/* What to read from, with one user more; null: the stream is to end. */
+static struct publication *
+digest_stream_reply_source(const struct digest_stream_reply *s)
+{
+	struct publication *p = NULL;
+
+	pthread_mutex_lock(&s->api->lock);
+	if (!s->ends && !s->late)
+		p = publication_ref(s->api->recent[0]);
+	pthread_mutex_unlock(&s->api->lock);
+	return p;
+}
+
+static ssize_t digest_stream_reply_read(void *arg, void *buf, size_t cap)
+{
+	struct digest_stream_reply *s = arg;
+	struct publication *p = digest_stream_reply_source(s);
+	bool over = !p;
+	size_t n = over ? digest_stream_finish(&s->stream, buf, cap)
+			: digest_stream_read(&s->stream, p, buf, cap, &over);
+
+	publication_unref(p);
+	if (!n)
+		return over ? BODY_END : BODY_WAIT;
+	s->told_ms = loop_now_ms(s->loop);
+	peers_digest_api_count(&s->api->counters.delta_sent, 1);
+	peers_digest_api_count(&s->api->counters.delta_sent_bytes, n);
+	return (ssize_t)n;
+}
+
+/* Lists a stream, if it may begin: under the lock, so that none is missed of
+ * the publications that come. */
+static bool digest_stream_reply_begin(struct digest_stream_reply *s,
+				      const struct digest_request *r,
+				      struct publication **p,
+				      struct digest_answer *answer)
+{
+	struct digest_api *api = s->api;
+	bool begins;
+
+	pthread_mutex_lock(&api->lock);
+	*answer = digest_api_answer_to(api, &r->ask);
+	begins = !api->draining && !api->handed_over && api->max_wait_s &&
+		 api->recent[0] &&
+		 digest_stream_begin(&s->stream, &r->ask, api->recent[0],
+				     answer);
+	if (begins) {
+		*p = publication_ref(api->recent[0]);
+		s->next = api->streams;
+		s->link = &api->streams;
+		if (s->next)
+			s->next->link = &s->next;
+		api->streams = s;
+	}
+	pthread_mutex_unlock(&api->lock);
+	return begins;
+}
+
+static void digest_stream_reply_start(struct digest_stream_reply *s,
+				      const struct fields *f)
+{
+	const struct body_source source = {
+		.read = digest_stream_reply_read,
+		.release = digest_stream_reply_release,
+		.arg = s,
+	};
+
+	exchange_set_data(s->x, &s->pending);
+	s->told_ms = loop_now_ms(s->loop);
+	s->ends_ms = s->told_ms + STREAM_LIFE_MS;
+	loop_timer_set(s->loop, &s->timer, digest_stream_reply_due_ms(s),
+		       digest_stream_reply_on_timer, s);
+	peers_digest_api_count(&s->api->counters.streams, 1);
+	exchange_reply_stream(s->x, 226, f, -1, &source);
+}
+
+/* Whether a stream comes through to who asks: a proxy in between may collect
+ * it, and HTTP/1.0 has no end for it. */
+static bool digest_api_can_stream(const struct server_request *request)
+{
+	return !strcmp(request->method, "GET") && request->minor &&
+	       !fields_get(request->fields, "Via");
+}
+
+static struct digest_stream_reply *
+digest_stream_reply_new(struct digest_api *api, struct exchange *x,
+			const struct digest_request *r)
+{
+	const int64_t most_s = api->max_wait_s;
+	struct digest_stream_reply *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->pending.left = digest_stream_reply_left;
+	s->api = api;
+	s->loop = exchange_loop(x);
+	s->x = x;
+	s->users = 2; /* the exchange, and its reply */
+	s->quiet_ms = 1000 * (r->ask.wait_s < most_s ? r->ask.wait_s : most_s);
+	s->wake.run = digest_stream_reply_on_wake;
+	s->wake.arg = s;
+	return s;
+}
+
+bool digest_api_start_stream(struct digest_api *api, struct exchange *x,
+			     const struct digest_request *r)
+{
+	struct digest_stream_reply *s = NULL;
+	struct digest_answer answer;
+	struct publication *p;
+	struct fields f;
+
+	if (r->ask.takes_stream && digest_api_can_stream(exchange_request(x)))
+		s = digest_stream_reply_new(api, x, r);
+	if (!s)
+		return false;
+	if (!digest_stream_reply_begin(s, r, &p, &answer)) {
+		free(s);
+		return false;
+	}
+	answer.from = s->stream.generation;
+	if (digest_api_delta_fields(api, x, p, &answer, DIGEST_IM_STREAM, &f)) {
+		digest_stream_reply_left(&s->pending);
+		digest_stream_reply_unref(s);
+		exchange_abort(x);
+	} else {
+		digest_stream_reply_start(s, &f);
+	}
+	fields_free(&f);
+	publication_unref(p);
+	return true;
+}
