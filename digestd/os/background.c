@@ -108,7 +108,7 @@ void background_run_here(struct background *b, struct background_job *job)
 {
 	background_take(job);
 	job->run(job->arg);
-	loop_post(b->loop, &job->call);
+	loop_defer(b->loop, &job->call);
 }
 
 void background_start(struct background *b, struct background_job *job)

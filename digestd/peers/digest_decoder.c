@@ -33,13 +33,14 @@ struct digest_job {
 	digest_decoded_fn *done; /* null: nobody waits for it */
 	void *arg;
 	struct digest_decoder *decoder;  /* null: it is gone */
+	bool threaded; /* it is run by the thread */
 	struct digest_job *next, **link; /* of its jobs */
 };
 
 struct digest_decoder {
 	struct background *background;
 	struct digest_job *jobs; /* that have not come back */
-	unsigned njobs;
+	unsigned njobs, nthreaded;
 };
 
 static void digest_job_free(void *arg)
@@ -61,6 +62,7 @@ static void digest_job_unlink(struct digest_job *job)
 	if (job->next)
 		job->next->link = job->link;
 	job->decoder->njobs--;
+	job->decoder->nthreaded -= job->threaded;
 	job->decoder = NULL;
 }
 
@@ -75,7 +77,7 @@ static void digest_job_end(void *arg)
 	digest_job_free(job);
 }
 
-/* Runs in the thread; or in the loop, while there is no other job. */
+/* Runs in the thread; or in the loop, while there is no job there. */
 static void digest_job_run(void *arg)
 {
 	struct digest_job *job = arg;
@@ -115,6 +117,14 @@ void digest_decoder_free(struct digest_decoder **out)
 	background_free(&d->background, digest_job_free);
 	free(d);
 	*out = NULL;
+}
+
+static void digest_decoder_run_threaded(struct digest_decoder *d,
+					struct digest_job *job)
+{
+	job->threaded = true;
+	d->nthreaded++;
+	background_start(d->background, &job->work);
 }
 
 static void digest_decoder_link(struct digest_decoder *d,
@@ -169,10 +179,10 @@ int digest_decoder_start(struct digest_decoder *d, struct digest_body *body,
 	job->result.delta = expected->delta;
 	job->result.len = job->body.len;
 	digest_decoder_link(d, job);
-	if (d->njobs == 1 && digest_job_is_short(job))
+	if (!d->nthreaded && digest_job_is_short(job))
 		background_run_here(d->background, &job->work);
 	else
-		background_start(d->background, &job->work);
+		digest_decoder_run_threaded(d, job);
 	*out = job;
 	return 0;
 }
@@ -196,7 +206,7 @@ void digest_decoder_remove(struct digest_decoder *d, struct digest_job *job)
 {
 	assert(job->removes);
 	digest_decoder_link(d, job);
-	background_start(d->background, &job->work);
+	digest_decoder_run_threaded(d, job);
 }
 
 void digest_job_notify(struct digest_job *job, digest_decoded_fn *done,
