@@ -57,6 +57,22 @@ int digest_body_add(struct digest_body *b, const struct digest_expected *e,
 	return error || !len ? error : digest_body_append(b, from, len);
 }
 
+int digest_body_split(struct digest_body *b, size_t n, struct digest_body *out)
+{
+	struct digest_body rest = { .most = b->most };
+	int error = SCD_OK;
+
+	assert(n <= b->len);
+	if (n < b->len)
+		error = digest_body_append(&rest, b->bytes + n, b->len - n);
+	if (error)
+		return error;
+	*out = *b;
+	out->len = n;
+	*b = rest;
+	return SCD_OK;
+}
+
 void digest_body_free(struct digest_body *b)
 {
 	free(b->bytes);

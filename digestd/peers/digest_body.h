@@ -41,6 +41,10 @@ struct digest_body {
 int digest_body_add(struct digest_body *b, const struct digest_expected *e,
 		    const void *bytes, size_t len);
 
+/* Moves the first n bytes (at most all) into *out, which was empty. Returns 0
+ * or SCD_ENOMEM, and then nothing has changed. */
+int digest_body_split(struct digest_body *b, size_t n, struct digest_body *out);
+
 /* Releases the bytes; it is empty again. */
 void digest_body_free(struct digest_body *b);
 

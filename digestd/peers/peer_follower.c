@@ -41,19 +41,20 @@ static void peer_follower_end_update(struct peer *p)
 
 /* Events and actions */
 
-static enum peer_health_state peer_follower_health_of(const struct peer *p)
+enum peer_health_state peer_follower_health_of(const struct peer *p)
 {
 	return following_health(&p->following)->state;
 }
 
-static struct following_actions
+struct following_actions
 peer_follower_step(struct peer *p, const struct following_event *event)
 {
 	return following_step(&p->following, &p->policy, event,
 			      loop_now_ms(p->follow->loop));
 }
 
-static void peer_follower_fetch(struct peer *p, bool conditional);
+static void peer_follower_fetch(struct peer *p,
+				const struct following_actions *actions);
 static void peer_follower_decode(struct peer *p);
 static void peer_follower_on_timer(void *arg);
 
@@ -86,8 +87,7 @@ static void peer_follower_pass_drain(struct peer *p)
 	f->settings.on_drain(f->arg, p->url, p->id);
 }
 
-static void peer_follower_act(struct peer *p,
-			      const struct following_actions *actions)
+void peer_follower_act(struct peer *p, const struct following_actions *actions)
 {
 	struct peer_follower *f = p->follow;
 
@@ -111,7 +111,7 @@ static void peer_follower_act(struct peer *p,
 	if (actions->drains)
 		peer_follower_pass_drain(p);
 	if (actions->fetch)
-		peer_follower_fetch(p, actions->conditional);
+		peer_follower_fetch(p, actions);
 	if (actions->decode)
 		peer_follower_decode(p);
 }
@@ -124,17 +124,30 @@ void peer_follower_handle(struct peer *p, enum following_event_kind kind)
 	peer_follower_act(p, &actions);
 }
 
+static void peer_follower_count_failure(struct peer *p, enum trouble trouble,
+					const char *what)
+{
+	peer_follower_report(p, trouble, what);
+	p->counters.fetch_failed++;
+}
+
 static void peer_follower_on_timer(void *arg)
 {
+	const struct following_event due = {.kind = FOLLOWING_DUE};
+	struct following_actions actions;
 	struct peer *p = arg;
 
 	p->due_ms = INT64_MAX;
-	peer_follower_handle(p, FOLLOWING_DUE);
+	actions = peer_follower_step(p, &due);
+	if (actions.ended)
+		peer_follower_count_failure(p, TROUBLE_timeout_answer,
+					    "its digest's stream is silent");
+	peer_follower_act(p, &actions);
 }
 
 /* The end of a fetch */
 
-static void peer_follower_refuse(struct peer *p, int error)
+void peer_follower_refuse(struct peer *p, int error)
 {
 	char what[128];
 
@@ -144,13 +157,6 @@ static void peer_follower_refuse(struct peer *p, int error)
 	peer_follower_report(p, peer_follower_trouble_of(p, error), what);
 	p->counters.unfit++;
 	peer_follower_handle(p, FOLLOWING_REFUSED);
-}
-
-static void peer_follower_count_failure(struct peer *p, enum trouble trouble,
-					const char *what)
-{
-	peer_follower_report(p, trouble, what);
-	p->counters.fetch_failed++;
 }
 
 /* This node can do nothing with it now. */
@@ -193,6 +199,17 @@ static void peer_follower_install(struct peer *p,
 		peer_follower_meet(p);
 }
 
+/* Whether a digest is of the list that is followed: views have it already, as
+ * it changes in its place. */
+static bool peer_follower_has_place(const struct peer *p,
+				    const struct peer_digest *d)
+{
+	return p->digest && peer_digest_is_list(d) &&
+	       peer_digest_is_list(p->digest) &&
+	       d->instance == p->digest->instance &&
+	       d->slot.number == p->digest->slot.number;
+}
+
 static bool peer_follower_is_itself(const struct peer_follower *f,
 				    const struct peer_digest *d)
 {
@@ -224,12 +241,18 @@ static void peer_follower_on_decoded(void *arg, const struct digest_decoded *d)
 		return;
 	}
 	event.digest.delta = d->delta;
+	event.digest.in_place = peer_follower_has_place(p, d->digest);
 	event.digest.instance = d->digest->instance;
 	event.digest.fp = d->digest->fp;
 	actions = peer_follower_step(p, &event);
 	if (actions.install)
 		peer_follower_install(p, d);
+	if (actions.ended && actions.with == FETCHED_FAILED)
+		peer_follower_count_failure(p, TROUBLE_cut_body,
+					    "its digest's stream broke off");
 	peer_follower_act(p, &actions);
+	if (!actions.ended)
+		peer_follower_go_on(p);
 }
 
 /* Whether an answer has a digest for its body. */
@@ -287,7 +310,7 @@ static void peer_follower_suspect(const struct peer *by, uint64_t instance)
 }
 
 /* What a whole answer about the digest says of the peer, and of others. */
-static void peer_follower_take_node(struct peer *p)
+void peer_follower_take_node(struct peer *p)
 {
 	const bool had_leases = p->says.leases;
 
@@ -318,21 +341,22 @@ static void peer_follower_on_done(void *arg, struct fetch *fetch,
 	p->update.fetch = NULL;
 	event.answer.reached = done->result != FETCH_NOCONNECT;
 	event.answer.whole = peer_follower_is_whole(done);
+	event.answer.late = done->result == FETCH_TIMEOUT;
 	event.answer.status = p->update.status;
 	event.answer.drains = p->update.says.drains;
-	if (peer_follower_is_about_digest(p, done))
+	if (peer_follower_is_about_digest(p, done) && !p->update.streams)
 		peer_follower_take_node(p);
 	actions = peer_follower_step(p, &event);
 	if (actions.ended && actions.with == FETCHED_SAME) {
 		p->counters.unchanged++;
 		peer_follower_report_well(p);
-	} else if (actions.ended) {
+	} else if (actions.ended && actions.with == FETCHED_FAILED) {
 		peer_follower_count_bad_answer(p, done);
 	}
 	peer_follower_act(p, &actions);
 }
 
-static struct digest_expected peer_follower_expected_of(const struct peer *p)
+struct digest_expected peer_follower_expected_of(const struct peer *p)
 {
 	return (struct digest_expected){
 		.kind = p->kind,
@@ -346,14 +370,23 @@ static struct digest_expected peer_follower_expected_of(const struct peer *p)
 static void peer_follower_decode(struct peer *p)
 {
 	const struct digest_expected expected = peer_follower_expected_of(p);
+	struct digest_body body = p->update.body;
 
-	if (!p->update.body.most)
+	if (!p->update.streams) {
+		p->update.body = (struct digest_body){0};
+	} else if (peer_follower_split_stream(p, &body)) {
+		peer_follower_fail(p, "no memory for a frame of its digest");
+		return;
+	}
+	if (!body.most) {
+		digest_body_free(&body);
 		peer_follower_refuse(p, SCD_ETRUNC);
-	else if (digest_decoder_start(p->follow->decoder, &p->update.body,
-				      &expected, &p->update.job))
+	} else if (digest_decoder_start(p->follow->decoder, &body, &expected,
+				      &p->update.job)) {
 		peer_follower_fail(p, "cannot decode its digest now");
-	else
+	} else {
 		digest_job_notify(p->update.job, peer_follower_on_decoded, p);
+	}
 }
 
 /* The fetch itself */
@@ -367,7 +400,6 @@ static void peer_follower_on_headers(void *arg, struct fetch *fetch,
 	const char *hash_name = fields_get(fields, DIGEST_HASH_NAME);
 	struct peer *p = arg;
 
-	(void)fetch;
 	(void)body_len;
 	p->update.status = status;
 	peer_follower_look_at_clock(p, fields);
@@ -378,6 +410,8 @@ static void peer_follower_on_headers(void *arg, struct fetch *fetch,
 		strcmp(hash_name, p->follow->settings.hash_name) != 0;
 	if (modified && strlen(modified) == HTTPDATE_LEN)
 		memcpy(p->update.modified, modified, HTTPDATE_LEN + 1);
+	if (!p->update.foreign && peer_follower_is_stream(status, fields))
+		peer_follower_begin_stream(p, fetch);
 }
 
 /* A digest that will not do ends the fetch at its header. */
@@ -389,6 +423,8 @@ static bool peer_follower_on_body(void *arg, struct fetch *fetch,
 	int error = 0;
 
 	(void)fetch;
+	if (p->update.streams)
+		return peer_follower_take_stream(p, data, len);
 	if (p->update.foreign)
 		error = SCD_EMISMATCH;
 	else if (peer_follower_brings_digest(&p->update))
@@ -404,10 +440,12 @@ static const struct fetch_callbacks callbacks = {
 	.on_done = peer_follower_on_done,
 };
 
-static int peer_follower_start(struct peer *p, bool conditional,
+static int peer_follower_start(struct peer *p,
+			       const struct following_actions *how,
 			       struct fields *fields)
 {
 	const struct peer_follower_settings *s = &p->follow->settings;
+	const bool conditional = how->conditional;
 	const int64_t wait_s = p->sector.count ? 0 : s->wait_s;
 	int64_t wait_ms = (p->kind->holds ? wait_s * 1000 : 0) + s->timeout_ms;
 	const struct digest_query query = {
@@ -417,6 +455,7 @@ static int peer_follower_start(struct peer *p, bool conditional,
 		.base_modified = p->modified,
 		.wait_s = wait_s,
 		.lists = p->slot.table,
+		.stream = how->stream && p->slot.table && !p->sector.count,
 	};
 	struct fetch_limits limits = {
 		.connect_ms = (unsigned)s->connect_ms,
@@ -438,13 +477,14 @@ static int peer_follower_start(struct peer *p, bool conditional,
 			   &p->update.fetch);
 }
 
-static void peer_follower_fetch(struct peer *p, bool conditional)
+static void peer_follower_fetch(struct peer *p,
+				const struct following_actions *actions)
 {
 	struct fields fields;
 
 	fields_init(&fields);
 	peer_follower_seat(p);
-	if (peer_follower_start(p, conditional, &fields))
+	if (peer_follower_start(p, actions, &fields))
 		peer_follower_fail(p,
 				   "cannot fetch its digest: the request could "
 				   "not be made");
@@ -493,6 +533,8 @@ static void peer_follower_set_policy(struct peer *p)
 
 	p->policy = p->follow->settings.policy;
 	p->policy.fetch.polled = !p->kind->holds || p->sector.count;
+	p->policy.fetch.silence_ms = p->follow->settings.wait_s * 1000 +
+				     p->follow->settings.timeout_ms;
 	if (p->sector.count && p->policy.fetch.poll_ms < pace_ms)
 		p->policy.fetch.poll_ms = pace_ms;
 }
@@ -694,104 +736,5 @@ void peer_follower_set(struct peer_follower *f,
 	for (size_t i = 0; i < f->npeers; i++) {
 		peer_follower_set_policy(f->peers[i]);
 		peer_follower_handle(f->peers[i], FOLLOWING_DUE);
-	}
-}
-
-static void peer_follower_count_outcome(struct peer *p,
-					enum peer_outcome outcome,
-					uint64_t body_bytes)
-{
-	switch (outcome) {
-	case OUTCOME_HIT:
-		p->counters.remote_hits++;
-		p->counters.remote_hit_bytes += body_bytes;
-		return;
-	case OUTCOME_FALSE_HIT:
-		p->counters.false_hits++;
-		return;
-	case OUTCOME_STALE:
-		p->counters.stale_hits++;
-		return;
-	case OUTCOME_VARIANT:
-		p->counters.variant_misses++;
-		return;
-	case OUTCOME_FAILED:
-		p->counters.query_failed++;
-		return;
-	case OUTCOME_DOUBT:
-	case OUTCOME_WRONG:
-		p->counters.wrong++;
-		return;
-	}
-}
-
-static void peer_follower_log_health(const struct peer *p)
-{
-	log_write(LOG_INFO, "follower",
-		  "peer %s: %s (so far hits: %" PRIu64 ", false hits: %" PRIu64
-		  ", stale hits: %" PRIu64 ")",
-		  p->name, peer_health_state_text(peer_follower_health_of(p)),
-		  p->counters.remote_hits, p->counters.false_hits,
-		  p->counters.stale_hits);
-}
-
-static struct peer *peer_follower_find_id(const struct peer_follower *f,
-					  uint32_t id)
-{
-	for (size_t i = 0; i < f->npeers; i++) {
-		if (f->peers[i]->id == id)
-			return f->peers[i];
-	}
-	return NULL;
-}
-
-void peer_follower_outcome(struct peer_follower *f, uint32_t id,
-			   enum peer_outcome outcome, double rtt_ms,
-			   uint64_t body_bytes)
-{
-	struct following_event event = {.kind = FOLLOWING_OUTCOME};
-	struct following_actions actions;
-	struct peer *p = peer_follower_find_id(f, id);
-
-	if (!p)
-		return; /* it was a peer when it was asked */
-	event.outcome.kind = outcome;
-	event.outcome.rtt_ms = rtt_ms;
-	peer_follower_count_outcome(p, outcome, body_bytes);
-	log_write(LOG_DEBUG, "follower", "peer %s: %s", p->name,
-		  peer_outcome_text(outcome));
-	actions = peer_follower_step(p, &event);
-	if (actions.health)
-		peer_follower_log_health(p);
-	if (actions.health && f->settings.on_lie && p->digest &&
-	    peer_health_lies(following_health(&p->following)))
-		f->settings.on_lie(f->arg, p->name, p->digest->instance);
-	peer_follower_act(p, &actions);
-}
-
-void peer_follower_lookups(struct peer_follower *f, uint64_t lookups)
-{
-	const struct following_event event = {.kind = FOLLOWING_LOOKUPS,
-					      .lookups = lookups};
-
-	for (size_t i = 0; i < f->npeers && lookups; i++) {
-		struct peer *p = f->peers[i];
-		const struct following_actions actions =
-			peer_follower_step(p, &event);
-
-		p->counters.lookups += p->digest ? lookups : 0;
-		peer_follower_act(p, &actions);
-	}
-}
-
-void peer_follower_wake(struct peer_follower *f, const char *name)
-{
-	for (size_t i = 0; i < f->npeers; i++) {
-		struct peer *p = f->peers[i];
-
-		if (strcmp(p->name, name) != 0)
-			continue;
-		following_wake(&p->following, loop_now_ms(f->loop));
-		peer_follower_handle(p, FOLLOWING_DUE);
 	}
 }

@@ -28,6 +28,9 @@ struct update {
 	size_t nsuspects;
 	struct digest_body body;
 	struct digest_job *job;
+	bool streams;  /* the body is a stream of frames */
+	bool paused;   /* and more of them wait to be taken */
+	size_t whole;  /* bytes of body that are whole frames */
 };
 
 struct peer {
@@ -104,6 +107,34 @@ void peer_follower_unseat(struct peer *p);
 
 /* Something has happened of which there is no more to say. */
 void peer_follower_handle(struct peer *p, enum following_event_kind kind);
+
+/* What a body is judged by. */
+struct digest_expected peer_follower_expected_of(const struct peer *p);
+
+/* How a peer's health stands. */
+enum peer_health_state peer_follower_health_of(const struct peer *p);
+
+/* Something has happened: what follows, and does it. */
+struct following_actions
+peer_follower_step(struct peer *p, const struct following_event *event);
+void peer_follower_act(struct peer *p, const struct following_actions *actions);
+
+/* What came cannot be used, by an SCD_ code. The update is over. */
+void peer_follower_refuse(struct peer *p, int error);
+
+/* Takes what a whole answer about the digest says of the peer, and of others.
+ */
+void peer_follower_take_node(struct peer *p);
+
+/* Whether an answer is a stream, by its header. */
+bool peer_follower_is_stream(unsigned status, const struct fields *fields);
+
+/* A stream begins; more of it comes, taken if true; what is whole of it goes to
+ * the decoder; that has done its work, and may be given more. */
+void peer_follower_begin_stream(struct peer *p, struct fetch *fetch);
+bool peer_follower_take_stream(struct peer *p, const void *data, size_t len);
+int peer_follower_split_stream(struct peer *p, struct digest_body *out);
+void peer_follower_go_on(struct peer *p);
 
 /* An answer has come from a peer: logs where it has another word for leases
  * than before, and than this node. */

@@ -39,6 +39,7 @@ struct digest_query {
 	const char *base_modified;      /* its Last-Modified; "": none */
 	int64_t wait_s; /* to hold the answer until there is news */
 	bool lists;     /* lists are taken, too */
+	bool stream;    /* and frames as they are published */
 };
 
 struct peer_kind {

@@ -21,13 +21,15 @@ static int peer_kind_digestd_add_base(const struct digest_query *query,
 				  query->base->generation,
 				  peer_digest_is_list(query->base) };
 	static const char frames[] = DIGEST_IM_FRAMES,
+			  stream[] = DIGEST_IM_STREAM ", " DIGEST_IM_FRAMES,
 			  deltas[] = DIGEST_IM_CONDITIONAL ", " DIGEST_IM_XOR;
+	const char *forms = query->stream ? stream : frames;
 	char etag[DIGEST_ETAG_BYTES + 1], wait[32];
 
 	digest_tag_write(&tag, etag);
 	snprintf(wait, sizeof(wait), "wait=%" PRId64, query->wait_s);
 	return fields_add(out, "If-None-Match", etag) ||
-	       fields_add(out, "A-IM", tag.list ? frames : deltas) ||
+	       fields_add(out, "A-IM", tag.list ? forms : deltas) ||
 	       fields_add(out, "Prefer", wait);
 }
 

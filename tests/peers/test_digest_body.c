@@ -186,6 +186,34 @@ static void test_promises(void **state)
 	free(m.bytes);
 }
 
+/* What is taken of the front, and what stays, in any proportion. */
+static void test_split(void **state)
+{
+	struct message m = full();
+	const struct digest_expected e = {.kind = &peer_kind_digestd,
+					  .limits = &limits};
+
+	(void)state;
+	for (size_t n = 0; n <= m.len; n += n < m.len - 3 ? 97 : 1) {
+		struct digest_body b = {0}, front = {0};
+		size_t most;
+
+		assert_int_equal(digest_body_add(&b, &e, m.bytes, m.len), 0);
+		most = b.most;
+		assert_int_equal(digest_body_split(&b, n, &front), 0);
+		assert_int_equal(front.len, n);
+		assert_int_equal(b.len, m.len - n);
+		assert_int_equal(b.most, most);
+		assert_int_equal(front.most, most);
+		assert_memory_equal(front.bytes, m.bytes, n);
+		if (b.len)
+			assert_memory_equal(b.bytes, m.bytes + n, b.len);
+		digest_body_free(&b);
+		digest_body_free(&front);
+	}
+	free(m.bytes);
+}
+
 static int make_held(void **state)
 {
 	(void)state;
@@ -206,6 +234,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bodies),
 		cmocka_unit_test(test_promises),
+		cmocka_unit_test(test_split),
 	};
 	return cmocka_run_group_tests(tests, make_held, free_held);
 }

@@ -21,6 +21,12 @@ enum { NBITS = 4096, NKEYS = 300 };
 
 static struct peer_digest base = { .instance = 10, .generation = 3 };
 
+static struct peer_digest list_base = {
+	.instance = 10,
+	.generation = 3,
+	.slot.table = (struct peer_table *)&list_base, /* any */
+};
+
 static const struct {
 	const char *kind;
 	bool has_base;
@@ -63,10 +69,38 @@ static void test_queries(void **state)
 	}
 }
 
+/* Of a list, frames are asked for, and the stream of them if it is wanted. */
+static void test_queries_of_lists(void **state)
+{
+	static const char *const forms[] = { "scd-frames",
+					     "scd-stream, scd-frames" };
+
+	(void)state;
+	for (int stream = 0; stream < 2; stream++) {
+		const struct digest_query query = {
+			.token = "t",
+			.introduction = "",
+			.base = &list_base,
+			.base_modified = "",
+			.wait_s = 30,
+			.lists = true,
+			.stream = stream,
+		};
+		struct fields out;
+
+		fields_init(&out);
+		assert_int_equal(peer_kind_digestd.query(&query, &out), 0);
+		assert_string_equal(fields_get(&out, "A-IM"), forms[stream]);
+		assert_string_equal(fields_get(&out, "If-None-Match"),
+				    "\"000000000000000a-3-list\"");
+		fields_free(&out);
+	}
+}
+
 static void test_queries_without_memory(void **state)
 {
 	const struct digest_query query = { "t", "n1 http://:8081", &base,
-					    DATE, 30, true };
+					    DATE, 30, true, true };
 
 	(void)state;
 	for (size_t i = 0; peer_kind_names[i]; i++) {
@@ -269,6 +303,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_registry),
 		cmocka_unit_test(test_queries),
+		cmocka_unit_test(test_queries_of_lists),
 		cmocka_unit_test(test_queries_without_memory),
 		cmocka_unit_test(test_objects),
 		cmocka_unit_test(test_squid_headers),

@@ -2,6 +2,7 @@
 after a pause, beside nodes that publish arrays, and whatever damages what is on
 its way. Nobody ever says no for what a peer has published."""
 
+import http.client
 import os
 import signal
 import time
@@ -114,6 +115,61 @@ def test_resource(make_cluster, origin):
     assert f'-{newest}-list>; rel="scd-delta"' in link
 
 
+class Stream:
+    """A follower by hand: a request for the frames behind a list."""
+
+    def __init__(self, node, etag):
+        self.connection = http.client.HTTPConnection(
+            "127.0.0.1", node.peer, timeout=20)
+        self.connection.request("GET", "/scd/v1/digest", headers=bearer(**{
+            "If-None-Match": etag, "Accept": LIST, "Prefer": "wait=30",
+            "A-IM": "scd-stream, scd-frames"}))
+        self.response = self.connection.getresponse()
+
+    def read(self):
+        return self.response.read1(65536)
+
+    def close(self):
+        self.connection.close()
+
+
+def test_stream(make_cluster, origin):
+    """Frames come as they are published, by one response, until the node has
+    something else to say; a follower takes them so."""
+    c = start(make_cluster, origin).start()
+    a, b = c.nodes
+    pages(origin, "abcdefg")
+    fill(a, "a")
+    c.wait_settled()
+    etag = fetch(a, Accept=LIST).get("ETag")
+    stream = Stream(a, etag)
+    try:
+        assert stream.response.status == 226
+        assert stream.response.getheader("IM") == "scd-stream"
+        assert stream.response.getheader("Delta-Base") == etag
+        instance, base, _ = etag.strip('"').split("-")
+        for name in "bcd":
+            fill(a, [name])
+            frame, base = stream.read(), int(base)
+            named = request(
+                a.peer, f"/scd/v1/delta/{instance}/{base}-{base + 1}-list",
+                headers=bearer())
+            assert named.body == frame
+            base += 1
+        c.wait_settled()
+        p = peer_of(b, a)
+        assert p["delta_received"] >= 3 and p["full_received"] == 1
+        assert a.status()["digest"]["streams"] == 2  # b, and this
+        fill(b, "e")
+        c.wait_settled()
+        check_hits(b, "bcd")
+        a.process.signal(signal.SIGTERM)
+        while stream.read():
+            pass  # to a whole end, as it drains
+    finally:
+        stream.close()
+
+
 def test_pause(make_cluster, origin):
     """A node that stands still for a while gets the frames that it has missed,
     and no full digest."""
@@ -180,6 +236,7 @@ class Relay:
 
     def answer(self, r, connection):
         fields = {n: v for n, v in r.fields if n.lower() != "host"}
+        fields["Via"] = "1.1 relay"  # it collects what it passes on
         got = request(self.node.peer, r.target, r.method, fields, timeout=60)
         body = got.body
         if self.change and r.target == "/scd/v1/digest":
