@@ -160,38 +160,48 @@ static void name_is_handed_on(void **state)
 	close(one.fd);
 }
 
-/* In another process, as descriptors have to be 3 and more. */
+/* What is taken when descriptor 3 is `first` (-1: closed) and 4 is closed: how
+ * many, of which the first is called "data", or a negative errno. */
 static int taken_there(const char *fds, const char *names, int first)
 {
+	enum { ABOVE = 100, MOVED = 2 };
 	struct listen_given g;
-	int status, err;
-	pid_t pid = fork();
+	int kept[MOVED], err;
 
-	if (!pid) {
-		if (first >= 0)
-			dup2(first, LISTEN_GIVEN_FIRST);
-		else
-			close(LISTEN_GIVEN_FIRST);
-		close(LISTEN_GIVEN_FIRST + 1);
-		setenv("LISTEN_FDS", fds, 1);
-		setenv("LISTEN_FDNAMES", names, 1);
-		err = listen_given_take(true, &g);
-		if (getenv("LISTEN_FDS") || getenv("LISTEN_FDNAMES"))
-			err = -1;
-		if (!err && g.n)
-			err = strcmp(g.at[0].name, "data") ? -1 : (int)g.n;
-		_exit(err < 0 ? 100 - err : err);
+	for (int i = 0; i < MOVED; i++)
+		kept[i] = fcntl(LISTEN_GIVEN_FIRST + i, F_DUPFD_CLOEXEC, ABOVE);
+	if (first >= 0)
+		dup2(first, LISTEN_GIVEN_FIRST);
+	else
+		close(LISTEN_GIVEN_FIRST);
+	close(LISTEN_GIVEN_FIRST + 1);
+	setenv("LISTEN_FDS", fds, 1);
+	setenv("LISTEN_FDNAMES", names, 1);
+	err = listen_given_take(true, &g);
+	assert_null(getenv("LISTEN_FDS"));
+	assert_null(getenv("LISTEN_FDNAMES"));
+	assert_true(!err || !g.n);
+	if (!err && g.n) {
+		assert_string_equal(g.at[0].name, "data");
+		assert_int_equal(fcntl(g.at[0].fd, F_GETFD), FD_CLOEXEC);
+		assert_true(fcntl(g.at[0].fd, F_GETFL) & O_NONBLOCK);
+		err = (int)g.n;
+		listen_given_free(&g);
 	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFEXITED(status));
-	return WEXITSTATUS(status) > 100 ? 100 - WEXITSTATUS(status)
-					 : WEXITSTATUS(status);
+	for (int i = 0; i < MOVED; i++) {
+		if (kept[i] < 0)
+			continue;
+		dup2(kept[i], LISTEN_GIVEN_FIRST + i);
+		close(kept[i]);
+	}
+	return err;
 }
 
 static void is_taken_from_the_environment(void **state)
 {
 	int fd = listening(ALONE), file = open("/dev/null", O_RDONLY);
 	int plain = socket(AF_INET, SOCK_STREAM, 0);
+	int datagrams = socket(AF_INET, SOCK_DGRAM, 0);
 
 	(void)state;
 	assert_int_equal(taken_there("1", "data", fd), 1);
@@ -200,11 +210,13 @@ static void is_taken_from_the_environment(void **state)
 	assert_int_equal(taken_there("2", "data:peer", fd), -EINVAL);
 	assert_int_equal(taken_there("1", "data", file), -EINVAL);
 	assert_int_equal(taken_there("1", "data", plain), -EINVAL);
+	assert_int_equal(taken_there("1", "data", datagrams), -EINVAL);
 	assert_int_equal(taken_there("1", "data", -1), -EINVAL);
 	assert_int_equal(taken_there("1x", "data", fd), -EINVAL);
 	assert_int_equal(taken_there("-1", "data", fd), -EINVAL);
 	assert_int_equal(taken_there("4097", "data", fd), -EINVAL);
 	assert_int_equal(taken_there("", "data", fd), -EINVAL);
+	close(datagrams);
 	close(plain);
 	close(file);
 	close(fd);
@@ -220,6 +232,77 @@ static void is_not_taken_from_others(void **state)
 	assert_int_equal(listen_given_take(false, &g), 0);
 	assert_int_equal(g.n, 0);
 	assert_null(getenv("LISTEN_PID"));
+	listen_given_free(&g);
+}
+
+/* What a service manager gives has a name, whether it says one or not: so that
+ * the process after this one knows it from its own. */
+static void managers_sockets_have_names(void **state)
+{
+	static const struct {
+		const char *given, *name;
+	} cases[] = {
+		{ "data", "data" },
+		{ "", LISTEN_MANAGED },
+		{ ":peer", LISTEN_MANAGED },
+		{ NULL, LISTEN_MANAGED },
+		{ "a-name-of-more-bytes-than-are-kept:peer",
+		  "a-name-of-more-bytes-than-are-k" },
+	};
+	int kept = fcntl(LISTEN_GIVEN_FIRST, F_DUPFD_CLOEXEC, 100);
+	char pid[16];
+
+	(void)state;
+	snprintf(pid, sizeof(pid), "%ld", (long)getpid());
+	for (size_t i = 0; i < NROWS(cases); i++) {
+		int fd = listening(ALONE);
+		struct listen_given g;
+
+		dup2(fd, LISTEN_GIVEN_FIRST);
+		setenv("LISTEN_FDS", "1", 1);
+		setenv("LISTEN_PID", pid, 1);
+		if (cases[i].given)
+			setenv("LISTEN_FDNAMES", cases[i].given, 1);
+		assert_int_equal(listen_given_take(false, &g), 0);
+		assert_int_equal(g.n, 1);
+		assert_string_equal(g.at[0].name, cases[i].name);
+		listen_given_free(&g);
+		if (fd != LISTEN_GIVEN_FIRST)
+			close(fd);
+	}
+	if (kept >= 0) {
+		dup2(kept, LISTEN_GIVEN_FIRST);
+		close(kept);
+	}
+}
+
+/* As IPv4 ones are; the same port of another family is another address. */
+static void is_found_by_its_address_of_ipv6(void **state)
+{
+	struct sockaddr_in6 at = { .sin6_family = AF_INET6,
+				   .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+	const struct sockaddr *to = (const struct sockaddr *)&at;
+	socklen_t len = sizeof(at);
+	int fd = socket(AF_INET6, SOCK_STREAM, 0), mine;
+	struct listen_given g;
+
+	(void)state;
+	if (fd < 0 || bind(fd, to, sizeof(at)))
+		skip(); /* a machine without IPv6 */
+	assert_int_equal(listen(fd, 1), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+	g = given_of(&fd, NULL, 1);
+	assert_int_equal(listen_given_count(&g, "data", to), 1);
+	mine = listen_given_share(&g, "data", to, 0);
+	assert_true(mine >= 0);
+	close(mine);
+	at.sin6_addr.s6_addr[15] ^= 1;
+	assert_int_equal(listen_given_count(&g, "data", to), 0);
+	at.sin6_addr.s6_addr[15] ^= 1;
+	at.sin6_port ^= 1;
+	assert_int_equal(listen_given_count(&g, "data", to), 0);
+	at.sin6_family = AF_INET;
+	assert_int_equal(listen_given_count(&g, "data", to), 0);
 	listen_given_free(&g);
 }
 
@@ -436,6 +519,8 @@ int main(void)
 		cmocka_unit_test(name_is_handed_on),
 		cmocka_unit_test(is_taken_from_the_environment),
 		cmocka_unit_test(is_not_taken_from_others),
+		cmocka_unit_test(managers_sockets_have_names),
+		cmocka_unit_test(is_found_by_its_address_of_ipv6),
 		cmocka_unit_test(goes_there_and_back),
 		cmocka_unit_test(what_is_no_message_is_refused),
 		cmocka_unit_test(who_hangs_is_left),
