@@ -78,7 +78,12 @@ int sidecar_open_feed(struct sidecar *s)
 	if (!s->feed_path || s->feed)
 		return 0;
 	err = sidecar_make_feed(s);
-	return err ? err : sidecar_run_thread(s);
+	if (!err)
+		err = sidecar_run_thread(s);
+	/* nobody would answer who connects */
+	if (err)
+		feed_free(&s->feed);
+	return err;
 }
 
 static int sidecar_start(struct sidecar *s,
