@@ -126,7 +126,7 @@ bool nginx_files_put(struct nginx_files *f, const struct scd_key *name,
 	holdings_unlock(f->holdings);
 	file->valid_s = valid_s;
 	file->seen = f->reading;
-	return true;
+	return file->held || valid_s <= now_s;
 }
 
 void nginx_files_remove(struct nginx_files *f, const struct scd_key *name)

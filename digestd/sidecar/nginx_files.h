@@ -34,7 +34,8 @@ bool nginx_files_have(const struct nginx_files *f, const struct scd_key *name);
 uint64_t nginx_files_count(const struct nginx_files *f);
 
 /* A file of this key is there, in place of what was, fresh until valid_s [s
- * since 1970]; it counts as seen. False: there are too many, or no memory. */
+ * since 1970]; it counts as seen. False: there are too many, here or in the
+ * holdings, or no memory; remove it then, for the next reading to find. */
 bool nginx_files_put(struct nginx_files *f, const struct scd_key *name,
 		     const struct holdings_key *key, int64_t valid_s,
 		     int64_t now_s);

@@ -320,19 +320,21 @@ static void nginx_folder_enter(struct nginx_folder *f, struct nginx_path *in)
 {
 	int number = nginx_folder_watch(f, in);
 
+	if (number < 0 && number != -ENOENT && nginx_folder_may_log(f))
+		log_write(LOG_ERROR, "sidecar", "%s/%s: cannot be watched: "
+			  "%s%s", f->settings.path, in->text,
+			  strerror(-number), number == -ENOSPC ?
+			  "; raise fs.inotify.max_user_watches" : "");
 	if (number < 0) {
-		if (number != -ENOENT && nginx_folder_may_log(f))
-			log_write(LOG_ERROR, "sidecar", "%s/%s: cannot be "
-				  "watched: %s%s", f->settings.path, in->text,
-				  strerror(-number), number == -ENOSPC ?
-				  "; raise fs.inotify.max_user_watches" : "");
-		return;
-	}
-	if (!nginx_folder_room(&f->queue, &f->queue_cap, f->nqueue + 1)) {
+		/* without its top there is no reading, which nothing but its
+		 * end would begin again */
+		f->lost |= !*in->text;
+	} else if (nginx_folder_room(&f->queue, &f->queue_cap,
+				     f->nqueue + 1)) {
+		f->queue[f->nqueue++] = *in;
+	} else {
 		f->lost = true;
-		return;
 	}
-	f->queue[f->nqueue++] = *in;
 	nginx_folder_go_on(f);
 }
 
@@ -548,16 +550,22 @@ static void nginx_folder_read_names(struct nginx_folder *f)
 	nginx_folder_take_unknown(f, &unknown);
 }
 
-static void nginx_folder_step(void *arg)
+static void nginx_folder_read_on(struct nginx_folder *f)
 {
-	struct nginx_folder *f = arg;
-
 	if (f->dir)
 		nginx_folder_read_names(f);
 	else if (f->nqueue)
 		nginx_folder_open_next(f);
 	else if (f->reading != NGINX_READS_NOTHING)
 		nginx_folder_end_reading(f);
+}
+
+static void nginx_folder_step(void *arg)
+{
+	struct nginx_folder *f = arg;
+
+	if (!f->lost)
+		nginx_folder_read_on(f);
 	if (f->lost)
 		nginx_folder_lose(f);
 	else if (f->dir || f->nqueue || f->reading != NGINX_READS_NOTHING)

@@ -1,28 +1,32 @@
 /*
  * Following a cache folder: files that come, change and go as nginx's do,
- * announcements that are lost, folders that are removed; and how long it takes
- * until a file is known.
+ * announcements that are lost, folders that are removed, calls that fail; and
+ * how long it takes until a file is known.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "digestd/os/log.h"
 #include "digestd/os/loop.h"
 #include "digestd/sidecar/holdings.h"
 #include "digestd/sidecar/nginx_folder.h"
+#include "tests/codec/alloc.h"
+#include "tests/os/call_faults.h"
 #include "tests/rounds.h"
 #include "tests/unit.h"
 
 enum {
 	FAR_S = 3600,
 	WAIT_MS = 20000,
-	OVERFLOW_FILES = 20000, /* more than max_queued_events */
-	LAG_FILES = 1000,
+	LAG_FILES = 300,
 	LAG_TRIES = 5,
 };
 
@@ -180,11 +184,11 @@ static void wait_rescans(uint64_t more)
 	turn_until(has_read, stats().rescans + more);
 }
 
-static void follow(int64_t rescan_ms)
+static void follow_some(const char *path, uint64_t max_files, int64_t rescan_ms)
 {
 	struct nginx_folder_settings settings = {
-		.path = t.cache,
-		.max_files = 100000,
+		.path = path,
+		.max_files = max_files,
 		.rescan_ms = rescan_ms,
 	};
 
@@ -192,6 +196,11 @@ static void follow(int64_t rescan_ms)
 	assert_null(nginx_key_read("http://$host$request_uri", &settings.url));
 	assert_int_equal(nginx_folder_new(t.loop, t.holdings, &settings,
 					  &t.folder), 0);
+}
+
+static void follow(int64_t rescan_ms)
+{
+	follow_some(t.cache, 100000, rescan_ms);
 }
 
 static void remove_all(const char *path)
@@ -212,19 +221,28 @@ static void remove_all(const char *path)
 	rmdir(path);
 }
 
-static int set_up(void **state)
+/* In place of those that there may be. */
+static void new_holdings(uint64_t max_keys)
 {
 	const struct holdings_settings settings = {
-		.max_keys = 100000, .nbits = 1 << 20, .nhash = 3
+		.max_keys = max_keys, .nbits = 1 << 20, .nhash = 3
 	};
 
+	holdings_free(&t.holdings);
+	assert_int_equal(holdings_new(&settings, &t.holdings), 0);
+}
+
+static int set_up(void **state)
+{
 	(void)state;
+	log_set_level("error");
 	snprintf(t.path, sizeof(t.path), "/tmp/scd-nginx-XXXXXX");
 	assert_non_null(mkdtemp(t.path));
 	snprintf(t.cache, sizeof(t.cache), "%s/cache", t.path);
 	mkdir(t.cache, 0700);
 	assert_int_equal(loop_new(&t.loop), 0);
-	return holdings_new(&settings, &t.holdings);
+	new_holdings(100000);
+	return 0;
 }
 
 static int tear_down(void **state)
@@ -373,6 +391,34 @@ static void test_what_is_no_cache_file(void **state)
 	assert_int_equal(stats().files, 2);
 }
 
+/* How many announcements a queue has room for. */
+static unsigned queue_room(void)
+{
+	FILE *file = fopen("/proc/sys/fs/inotify/max_queued_events", "r");
+	unsigned n = 0;
+
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%u", &n), 1);
+	fclose(file);
+	return n;
+}
+
+/* Announces two files by turns; the same one again would be no event. */
+static void fill_queue(unsigned a, unsigned b)
+{
+	const unsigned room = queue_room();
+	char paths[2][256];
+
+	path_of(a, paths[0]);
+	path_of(b, paths[1]);
+	for (unsigned i = 0; i <= room; i++) {
+		int fd = open(paths[i % 2], O_WRONLY);
+
+		assert_true(fd >= 0);
+		close(fd);
+	}
+}
+
 /* More than the queue has room for while nobody looks: exact again. */
 static void test_an_overflow(void **state)
 {
@@ -381,10 +427,7 @@ static void test_an_overflow(void **state)
 	for (unsigned i = 0; i < 300; i++)
 		put(i);
 	wait_held(300);
-	for (unsigned i = 0; i < OVERFLOW_FILES / 4; i++)
-		put(300 + i);
-	for (unsigned i = 0; i < OVERFLOW_FILES / 4; i++)
-		delete(300 + i);
+	fill_queue(250, 251);
 	for (unsigned i = 0; i < 100; i++)
 		delete(i);
 	put(999999);
@@ -471,6 +514,208 @@ static void test_a_level_is_moved_away(void **state)
 	assert_true(is_held("/2"));
 }
 
+/* Faults */
+
+CALL_WRAPPER(int, inotify_init1, (int a), (a), -1)
+CALL_WRAPPER(int, inotify_add_watch, (int a, const char *b, uint32_t c),
+	     (a, b, c), -1)
+
+static bool has_failed(uint64_t n)
+{
+	(void)n;
+	return call_failed();
+}
+
+/* A call fails once while files come: the others are held, and this one is when
+ * the folder is read again. */
+static void test_a_file_that_cannot_be_read(void **state)
+{
+	static const char *const calls[] = { "open", "pread" };
+	unsigned n = 0;
+
+	(void)state;
+	follow(FAR_S * 1000);
+	wait_held(0);
+	for (unsigned i = 0; i < NROWS(calls); i++) {
+		make_levels(n);
+		make_levels(n + 1);
+		for (unsigned turns = 0; turns < 20; turns++)
+			loop_turn(t.loop, 0);
+		put(n);
+		call_fail_at(calls[i], 1, EMFILE);
+		turn_until(has_failed, 0);
+		call_fail_at("", 0, 0);
+		put(n + 1);
+		wait_held(n + 1);
+		turn_until(has_refused, i + 1);
+		put(n);
+		wait_held(n += 2);
+	}
+}
+
+/* A system that has no room for a watch, or no descriptor, may have some
+ * later. */
+static void test_a_folder_that_cannot_be_followed_now(void **state)
+{
+	static const char *const calls[] = { "inotify_init1",
+					     "inotify_add_watch", "epoll_ctl" };
+
+	(void)state;
+	put(1);
+	for (unsigned i = 0; i < NROWS(calls); i++) {
+		unsigned before = call_descriptors();
+
+		follow(FAR_S * 1000);
+		call_fail_at(calls[i], 1, ENOSPC);
+		turn_until(has_failed, 0);
+		call_fail_at("", 0, 0);
+		assert_false(stats().follows);
+		if (!i)
+			wait_held(1);
+		nginx_folder_free(&t.folder);
+		assert_int_equal(call_descriptors(), before);
+	}
+}
+
+/* Folders that cannot be watched, or opened, cost what is in them only, until
+ * the whole is read again. */
+static void test_a_level_that_cannot_be_read(void **state)
+{
+	static const char *const calls[] = { "inotify_add_watch", "open",
+					     "fdopendir" };
+
+	(void)state;
+	put(1);
+	put(2);
+	for (unsigned i = 0; i < NROWS(calls); i++) {
+		unsigned nth = i ? 2 : 3; /* the first ones are of its top */
+
+		follow(200);
+		call_fail_at(calls[i], nth, ENOSPC);
+		turn_until(has_failed, 0);
+		call_fail_at("", 0, 0);
+		wait_held(2);
+		nginx_folder_free(&t.folder);
+		put(3);
+		delete(3);
+	}
+}
+
+static bool has_failed_or_held(uint64_t n)
+{
+	return alloc_failed() || (stats().follows && held() == n);
+}
+
+/* What cannot be read again now is read anew: readings go on. */
+static void test_a_reading_that_cannot_begin(void **state)
+{
+	char aside[100], path[256];
+
+	(void)state;
+	put(1);
+	follow(100);
+	wait_held(1);
+	call_fail_at("inotify_add_watch", 1, EACCES);
+	turn_until(has_failed, 0);
+	call_fail_at("", 0, 0);
+	wait_rescans(2);
+	snprintf(aside, sizeof(aside), "%s/elsewhere", t.path);
+	write_file(aside, 5, now_s() + FAR_S, "h/linked");
+	path_of(5, path);
+	make_levels(5);
+	wait_rescans(1);
+	assert_int_equal(link(aside, path), 0);
+	wait_held(2);
+	assert_true(is_held("/linked"));
+}
+
+/* What there was no memory for is there after the next reading. */
+static void test_without_memory(void **state)
+{
+	bool failed = true;
+
+	(void)state;
+	for (unsigned i = 0; i < 80; i++)
+		put(i);
+	for (unsigned i = 1; failed; i++) {
+		new_holdings(100);
+		follow(50);
+		alloc_fail_at(i);
+		turn_until(has_failed_or_held, 80);
+		failed = alloc_failed();
+		alloc_fail_at(0);
+		wait_held(80);
+		assert_int_equal(stats().files, 80);
+		nginx_folder_free(&t.folder);
+	}
+}
+
+static unsigned deleted;
+
+static bool has_replaced_it(uint64_t n)
+{
+	char path[16];
+
+	snprintf(path, sizeof(path), "/%u", deleted);
+	return !is_held(path) && held() == n;
+}
+
+/* The folder has more files than may be known, or held: there is room for one
+ * when another one goes. */
+static void test_more_files_than_there_is_room_for(void **state)
+{
+	enum { ROOM = 20 };
+	static const unsigned most_files[] = { ROOM, 10 * ROOM };
+
+	(void)state;
+	for (unsigned i = 0; i < 2 * ROOM; i++)
+		put(i);
+	for (unsigned i = 0; i < NROWS(most_files); i++) {
+		new_holdings(ROOM);
+		follow_some(t.cache, most_files[i], 50);
+		wait_held(ROOM);
+		deleted = 0;
+		while (has_replaced_it(ROOM))
+			deleted++;
+		delete(deleted);
+		turn_until(has_replaced_it, ROOM);
+		nginx_folder_free(&t.folder);
+		put(deleted);
+	}
+}
+
+/* nginx has three levels at most, and names of one or two digits for them. */
+static void test_what_is_no_level_of_nginx(void **state)
+{
+	static const char *const levels[] = { "a", "a/bc", "a/bc/de",
+					      "a/bc/de/f0", "xy", "abc" };
+	char path[256], much[5000];
+
+	(void)state;
+	for (unsigned i = 0; i < NROWS(levels); i++) {
+		char key[16];
+
+		snprintf(path, sizeof(path), "%s/%s", t.cache, levels[i]);
+		assert_int_equal(mkdir(path, 0700), 0);
+		snprintf(path, sizeof(path), "%s/%s/%032x", t.cache, levels[i],
+			 i);
+		snprintf(key, sizeof(key), "h/%u", i);
+		write_file(path, 5, now_s() + FAR_S, key);
+	}
+	follow(FAR_S * 1000);
+	wait_held(3);
+	assert_true(is_held("/2"));
+	assert_false(is_held("/3"));
+	nginx_folder_free(&t.folder);
+	/* a path that is none of the system's */
+	memset(much, 'x', sizeof(much) - 1);
+	much[sizeof(much) - 1] = '\0';
+	follow_some(much, 100, FAR_S * 1000);
+	for (unsigned i = 0; i < 10; i++)
+		loop_turn(t.loop, 0);
+	assert_false(stats().follows);
+}
+
 static double clock_ms(void)
 {
 	struct timespec now;
@@ -532,6 +777,13 @@ int main(void)
 		ROW(test_drift),
 		ROW(test_the_folder_goes_and_comes),
 		ROW(test_a_level_is_moved_away),
+		ROW(test_a_file_that_cannot_be_read),
+		ROW(test_a_folder_that_cannot_be_followed_now),
+		ROW(test_a_level_that_cannot_be_read),
+		ROW(test_a_reading_that_cannot_begin),
+		ROW(test_without_memory),
+		ROW(test_more_files_than_there_is_room_for),
+		ROW(test_what_is_no_level_of_nginx),
 		ROW(test_lag),
 	};
 
