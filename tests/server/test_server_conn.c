@@ -87,7 +87,7 @@ static int set_up(void **state)
 	at.server = (struct server){
 		.engine = &engine, .loop = at.loop, .trusts_all = true,
 		.idle_end = &at.server.idle,
-		.uploads_end = &at.server.uploads,
+		.uploads_end = &at.server.uploads, .label = "port 80",
 	};
 	return 0;
 }
@@ -105,6 +105,13 @@ static int tear_down(void **state)
 	loop_undefer(at.loop, &at.server.drained);
 	loop_free(&at.loop);
 	return 0;
+}
+
+/* For the next row of a table. */
+static void start_again(void)
+{
+	tear_down(NULL);
+	set_up(NULL);
 }
 
 /* One from an address of its own, or (0) from the one that all others have. */
@@ -189,7 +196,7 @@ static void all_places_are_taken(void **state)
 	for (size_t i = 0; i < NROWS(rooms); i++) {
 		bool some = rooms[i].closed[0];
 
-		set_up(NULL);
+		start_again();
 		add_all(rooms[i].all, NROWS(rooms[i].all));
 		at.server.settings.max_connections = at.nconns + 1;
 		server_make_room(&at.server);
@@ -203,9 +210,7 @@ static void all_places_are_taken(void **state)
 			fail_msg("%s: %s", rooms[i].label, at.closed);
 		assert_int_equal(server_crowded_out(&at.server), some);
 		assert_int_equal(at.server.nconns, at.nconns - some);
-		tear_down(NULL);
 	}
-	set_up(NULL);
 }
 
 /* One that waits goes for its descriptor, however many places are left. */
@@ -334,6 +339,18 @@ static void subscribers_of_ipv6(void **state)
 	assert_int_equal(conn_client_count(&at.conns[2]), 1);
 }
 
+/* Nor have local clients an address in common. */
+static void local_clients_are_not_counted(void **state)
+{
+	const struct sockaddr_un local = { .sun_family = AF_UNIX };
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		conn_set_client(add_conn(1), (const struct sockaddr *)&local);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(conn_client_count(&at.conns[i]), 0);
+}
+
 /* Without memory for its address a connection is served all the same, as one
  * of a few. */
 static void an_address_without_memory(void **state)
@@ -367,7 +384,7 @@ static void who_may_connect(void **state)
 	assert_false(server_allows(&at.server, at.conns[0].address));
 	at.server.settings.allowed_by = "listed";
 	server_count_unlisted(&at.server, at.conns[0].address);
-	assert_string_equal(at.logged, "port 0: a connection from 10.0.0.1 is "
+	assert_string_equal(at.logged, "port 80: a connection from 10.0.0.1 is "
 			    "closed: its address is not in listed");
 	server_set_allowed(&at.server, NULL);
 	assert_true(server_allows(&at.server, at.conns[0].address));
@@ -408,12 +425,12 @@ static const struct {
 	uint64_t (*counted)(const struct server *s);
 	const char *logged; /* empty: never */
 } news[] = {
-	{ count_too_large, server_too_large, "port 0: 431 to 10.0.0.5: the header is larger than max_header_size = 0, or has too many fields" },
-	{ count_malformed, NULL, "port 0: 400 to 10.0.0.5: bare LF" },
+	{ count_too_large, server_too_large, "port 80: 431 to 10.0.0.5: the header is larger than max_header_size = 0, or has too many fields" },
+	{ count_malformed, NULL, "port 80: 400 to 10.0.0.5: bare LF" },
 	{ count_late, NULL, "" },
-	{ count_tls_failure, server_tls_failures, "port 0: handshake with 10.0.0.5 failed: no shared cipher" },
-	{ count_unknown_tls_failure, server_tls_failures, "port 0: handshake with 10.0.0.5 failed" },
-	{ server_count_flood, server_floods, "port 0: a connection from 10.0.0.5 is closed: a flood of HTTP/2 frames" },
+	{ count_tls_failure, server_tls_failures, "port 80: handshake with 10.0.0.5 failed: no shared cipher" },
+	{ count_unknown_tls_failure, server_tls_failures, "port 80: handshake with 10.0.0.5 failed" },
+	{ server_count_flood, server_floods, "port 80: a connection from 10.0.0.5 is closed: a flood of HTTP/2 frames" },
 };
 /* clang-format on */
 
@@ -427,7 +444,7 @@ static void floods_of_news(void **state)
 	for (size_t i = 0; i < NROWS(news); i++) {
 		bool logs = news[i].logged[0];
 
-		set_up(NULL);
+		start_again();
 		add_conn(5);
 		for (int n = 0; n < NEWS; n++)
 			news[i].count(&at.server, at.conns[0].address);
@@ -440,22 +457,25 @@ static void floods_of_news(void **state)
 		if (logs && !strstr(at.logged,
 				    " (15 similar messages suppressed)"))
 			fail_msg("%s", at.logged);
-		tear_down(NULL);
 	}
-	set_up(NULL);
 }
 
 static void nobody_knows_who(void **state)
 {
+	const struct sockaddr_un local = { .sun_family = AF_UNIX };
 	uint64_t sums[REFUSAL_COUNT] = { 0 };
 
 	(void)state;
 	server_count_refusal(&at.server, NULL, 414, NULL);
 	assert_non_null(strstr(at.logged, "414 to a client: "));
+	server_count_refusal(&at.server, (const struct sockaddr *)&local, 400,
+			     "bare LF");
+	assert_non_null(strstr(at.logged, "400 to a local client: "));
 	server_count_refusal(&at.server, NULL, 418, "no reason has this");
 	server_refusals(&at.server, sums);
 	for (int i = 0; i < REFUSAL_COUNT; i++)
-		assert_int_equal(sums[i], i == REFUSAL_target_size);
+		assert_int_equal(sums[i], i == REFUSAL_target_size ||
+						  i == REFUSAL_malformed);
 }
 
 /* A server's end */
@@ -509,6 +529,7 @@ int main(void)
 		TEST(memory_is_used_up),
 		TEST(connections_of_an_address),
 		TEST(subscribers_of_ipv6),
+		TEST(local_clients_are_not_counted),
 		TEST(an_address_without_memory),
 		TEST(who_may_connect),
 		TEST(floods_of_news),
