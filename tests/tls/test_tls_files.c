@@ -220,6 +220,43 @@ static void the_same_files_are_the_same(void **state)
 	tls_unref(b);
 }
 
+/* Of clients, too, where it counts whether anything is verified. */
+static void clients_of_the_same_files(void **state)
+{
+	static const struct {
+		enum tls_version oldest;
+		bool unverified, bare;
+	} others[] = {
+		{ TLS_1_3, false, false }, { TLS_1_2, true, false },
+		{ TLS_1_2, false, true },
+	};
+	struct tls_client *a, *b;
+	struct tls_fault fault;
+	struct tls_files f;
+
+	(void)state;
+	write_all();
+	f = files();
+	assert_int_equal(tls_client_new(&f, &a, &fault), 0);
+	assert_int_equal(tls_client_new(&f, &b, &fault), 0);
+	assert_true(tls_client_same(a, b));
+	assert_non_null(tls_client_path(a, TLS_KEY));
+	tls_client_unref(b);
+	for (size_t i = 0; i < NROWS(others); i++) {
+		f = files();
+		f.oldest = others[i].oldest;
+		f.unverified = others[i].unverified;
+		if (others[i].bare)
+			f.certificate = f.key = NULL;
+		assert_int_equal(tls_client_new(&f, &b, &fault), 0);
+		assert_false(tls_client_same(a, b));
+		assert_int_equal(!tls_client_path(b, TLS_CERTIFICATE),
+				 others[i].bare);
+		tls_client_unref(b);
+	}
+	tls_client_unref(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -228,6 +265,7 @@ int main(void)
 		cmocka_unit_test(cut_at_every_length),
 		cmocka_unit_test(a_chain_expires),
 		cmocka_unit_test(the_same_files_are_the_same),
+		cmocka_unit_test(clients_of_the_same_files),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
