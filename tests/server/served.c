@@ -1,5 +1,5 @@
 /*
- * The handler and the clients.
+ * The server and its handler.
  */
 #include "tests/server/served.h"
 
@@ -214,7 +214,10 @@ static void start_both(struct exchange *x, bool early, bool after)
 	exchange_set_duplex(x);
 	exchange_reply_stream(x, 200, NULL, -1, &source);
 	if (early)
-		exchange_end_upload(x, EXCHANGE_DONE);
+		exchange_end_upload(x, strcmp(exchange_request(x)->target,
+					      "/both?never") ?
+					       EXCHANGE_DONE :
+					       EXCHANGE_ABORTED);
 }
 
 static void upload_fire(void *arg)
@@ -373,6 +376,28 @@ static void reply_dated(struct exchange *x, size_t len)
 
 static void reply_to(struct exchange *x, const char *t);
 
+/* What a handler may do at any time, with nothing of it to be done: before the
+ * reply, and behind it. */
+static void reply_among_calls(struct exchange *x)
+{
+	struct fields f;
+
+	fields_init(&f);
+	if (fields_add(&f, "A", "b") || fields_add(&f, "Connection", "close") ||
+	    fields_add(&f, "Empty", ""))
+		exchange_abort(x);
+	for (int i = 0; i < 2; i++) {
+		exchange_wake(x);
+		exchange_resume_body(x);
+		exchange_end_upload(x, i ? EXCHANGE_ABORTED : EXCHANGE_DONE);
+		if (i)
+			exchange_interim(x, 103, NULL);
+		else
+			exchange_reply(x, 200, &f, "calm", 4, NULL, NULL);
+	}
+	fields_free(&f);
+}
+
 /* Of two exchanges one may answer the other's request. */
 static void reply_to_waiting(struct exchange *x, const char *t)
 {
@@ -461,6 +486,8 @@ static void reply_to(struct exchange *x, const char *t)
 		reply_after_hints(x, FLOOD);
 	} else if (!strcmp(t, "/never")) {
 		reply_late(x, 60000);
+	} else if (!strcmp(t, "/calls")) {
+		reply_among_calls(x);
 	} else if (!strcmp(t, "/wait")) {
 		at.waiting = x;
 	} else if (!strcmp(t, "/abort")) {
@@ -484,7 +511,9 @@ static void reply_to(struct exchange *x, const char *t)
 	} else if (!strcmp(t, "/hold")) {
 		exchange_set_data(x, NULL);
 	} else if (is_both(t)) {
-		start_both(x, !strcmp(t, "/both?early"), strlen(t) > 5);
+		start_both(x, !strcmp(t, "/both?early") ||
+				      !strcmp(t, "/both?never"),
+			   strlen(t) > 5);
 	} else {
 		exchange_reply_error(x, 404, NULL);
 	}
@@ -704,65 +733,15 @@ void served_drain(void *arg)
 	server_drain(at.server, set_drained, NULL);
 }
 
+void served_hand_over(void *arg)
+{
+	(void)arg;
+	server_hand_over(at.server, set_drained, NULL);
+}
+
 void served_wait_drained(void)
 {
 	for (int i = 0; i < 2000 && !atomic_load(&at.drained); i++)
 		usleep(1000);
 	assert_true(atomic_load(&at.drained));
-}
-
-/* Clients */
-
-int dial(void)
-{
-	return loopback_dial(server_port(at.server));
-}
-
-void say(int fd, const char *text)
-{
-	ssize_t n = send(fd, text, strlen(text), MSG_NOSIGNAL);
-
-	assert_int_equal(n, (ssize_t)strlen(text));
-}
-
-char *hear(int fd, size_t *len)
-{
-	char *text = malloc(REPLY_MAX);
-	size_t have = 0;
-	ssize_t n;
-
-	while (have < REPLY_MAX - 1 &&
-	       (n = recv(fd, text + have, REPLY_MAX - 1 - have, 0)) > 0)
-		have += (size_t)n;
-	text[have] = '\0';
-	if (len)
-		*len = have;
-	close(fd);
-	return text;
-}
-
-char *ask(const char *request, size_t *len)
-{
-	int fd = dial();
-
-	say(fd, request);
-	return hear(fd, len);
-}
-
-void wait_for(atomic_int *counter, int value)
-{
-	for (int i = 0; i < 5000 && atomic_load(counter) < value; i++)
-		usleep(1000);
-	assert_int_equal(atomic_load(counter), value);
-}
-
-size_t count_of(const char *text, const char *part)
-{
-	size_t n = 0;
-
-	while ((text = strstr(text, part)) != NULL) {
-		text += strlen(part);
-		n++;
-	}
-	return n;
 }

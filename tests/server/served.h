@@ -62,6 +62,7 @@ int served_make(struct loop *loop, struct server **out);
 
 /* Has the server drain; for a call in its loop. And waits until it has. */
 void served_drain(void *arg);
+void served_hand_over(void *arg); /* the same, as another process goes on */
 void served_wait_drained(void);
 
 /* With the one shared reply; or, if that cannot be, with another. */

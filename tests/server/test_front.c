@@ -14,6 +14,7 @@
 
 #include "digestd/os/memory.h"
 
+#define BOTH(more) "POST /both" more " HTTP/1.1\r\nHost: h\r\n"
 #define UPLOAD "POST /upload HTTP/1.1\r\nHost: h\r\n"
 
 static int set_up(void **state)
@@ -116,6 +117,10 @@ static const struct {
 	{ "a chunk that is none, behind others",
 	  UPLOAD "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n-3\r\n",
 	  { "HTTP/1.1 400", "Connection: close\r\n" }, "HTTP/1.1 200" },
+	{ "a reply that does not wait for the body that it could have",
+	  BOTH("?after") "Content-Length: 5\r\nExpect: 100-continue\r\n\r\n",
+	  { "HTTP/1.1 200", "Connection: close\r\n", "begun ", "0\r\n\r\n" },
+	  "100 Continue" },
 	{ "CONNECT", "CONNECT h:443 HTTP/1.1\r\nHost: h:443\r\n\r\n",
 	  { "HTTP/1.1 501", "Cache-Control: no-store\r\n",
 	    "Connection: close\r\n" }, NULL },
@@ -236,8 +241,6 @@ static void send_all(int fd, const char *from, size_t len)
 	}
 }
 
-#define BOTH(more) "POST /both" more " HTTP/1.1\r\nHost: h\r\n"
-
 /* A body goes on to the handler while its request is being answered. */
 static void uploads_go_on_beside_replies(void **state)
 {
@@ -257,6 +260,8 @@ static void uploads_go_on_beside_replies(void **state)
 		  "begun ", "GET /late" CLOSE, { "1\r\n5\r\n", "0\r\n\r\n", "\r\n\r\nlate" } },
 		/* the reply has ended before: the rest is passed over */
 		{ BOTH("?early") "Content-Length: 60000\r\n\r\n", "", 60000,
+		  "0\r\n\r\n", "GET /late" CLOSE, { "\r\n\r\nlate" } },
+		{ BOTH("?never") "Content-Length: 60000\r\n\r\n", "", 60000,
 		  "0\r\n\r\n", "GET /late" CLOSE, { "\r\n\r\nlate" } },
 		{ BOTH("?early") "Content-Length: 3145728\r\n\r\n", "", BIG,
 		  "0\r\n\r\n", "", { NULL } },

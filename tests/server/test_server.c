@@ -72,6 +72,12 @@ static void shapes(void **state)
 		{ BOTH, "GET /dated/empty" CLOSE, "HTTP/1.1 200", "ength: 0\r\n", "bbb" },
 		{ BOTH, "HEAD /a%41?q" CLOSE, "HTTP/1.1 200", "ength: 7\r\n", "\r\n\r\n/" },
 		{ BOTH, "GET /long/hint" CLOSE, "HTTP/1.1 200", "\r\n\r\nshort", "X-Long" },
+		{ BOTH, "GET /calls" KEEP "GET /late" CLOSE, "HTTP/1.1 200",
+		  "A: b\r\n", "Empty" },
+		{ BOTH, "POST /calls HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
+		  "Content-Length: 3\r\n\r\nabc", "HTTP/1.1 200", "\r\n\r\ncalm", "103" },
+		{ BOTH, "GET /late HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
+		  "Cookie: a=1; b=2; c=3\r\n\r\n", "HTTP/1.1 200", "\r\n\r\nlate", NULL },
 		{ BOTH, "GET /hints/big" CLOSE, "HTTP/1.1 ", "bbbbb", NULL },
 		{ BOTH, "POST /first HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
 		  "Content-Length: 3\r\n\r\nabc", "HTTP/1.1 200", "\r\n\r\n/first", NULL },
@@ -114,6 +120,73 @@ static void an_empty_cookie_ends(void **state)
 		assert_int_equal(strncmp(reply, "HTTP/1.1 200", 12), 0);
 		free(reply);
 	}
+}
+
+#define REFUSED "HTTP/1.1 431"
+
+/* The library has less room for cookies than for others, and may have none for
+ * an answer where they are far too many. */
+static void headers_that_are_too_large(void **state)
+{
+	static const struct {
+		enum engine engine;
+		const char *name, *part, *status;
+		size_t parts;
+	} rows[] = {
+		{ BOTH, "X", "0123456789", REFUSED, 1700 },
+		{ BOTH, "X", "0123456789", "HTTP/1.1 200", 1500 },
+		{ BOTH, "Cookie", "a=1;b=2;c=", "HTTP/1.1 200", 40 },
+		{ LIBRARY, "Cookie", "a=1;b=2;c=", REFUSED, 300 },
+		{ LIBRARY, "Cookie", "a=1;b=2;c=", "", 1000 },
+		{ STRICT, "Cookie", "a=1;b=2;c=", "HTTP/1.1 200", 1000 },
+	};
+	uint64_t refused = 0;
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		char text[20000] = "GET /late HTTP/1.1\r\nHost: h\r\n"
+				   "Connection: close\r\n", *reply;
+
+		if (is_for_other(rows[i].engine))
+			continue;
+		strcat(strcat(text, rows[i].name), ": ");
+		for (size_t n = 0; n < rows[i].parts; n++)
+			strcat(text, rows[i].part);
+		strcat(text, "\r\n\r\n");
+		reply = ask(text, NULL);
+		if (strncmp(reply, rows[i].status, 12) != 0 &&
+		    (rows[i].status[0] || strncmp(reply, REFUSED, 12) != 0))
+			fail_msg("%zu x %s: %.100s", rows[i].parts,
+				 rows[i].part, reply);
+		free(reply);
+		refused += strcmp(rows[i].status, "HTTP/1.1 200") != 0;
+		assert_int_equal(server_too_large(at.server), refused);
+	}
+}
+
+/* Who is idle when another process goes on may ask once more, and is told then
+ * that this was the last; who does not is closed soon. */
+static void a_hand_over(void **state)
+{
+	int idle = dial(), busy = dial();
+	char part[8] = "", *reply;
+
+	(void)state;
+	say(idle, "GET /204" KEEP);
+	assert_int_equal(recv(idle, part, sizeof(part), MSG_WAITALL), 8);
+	say(busy, "GET /wait" KEEP);
+	wait_for(&at.begun, 2);
+	at.stop = (struct loop_call){ .run = served_hand_over };
+	loop_post(at.loop, &at.stop);
+	say(idle, "GET /answer/small" KEEP);
+	reply = hear(idle, NULL);
+	assert_non_null(strstr(reply, "\r\n\r\nanswered"));
+	assert_non_null(strstr(reply, "onnection: close\r\n"));
+	free(reply);
+	reply = hear(busy, NULL);
+	assert_non_null(strstr(reply, "onnection: close\r\n"));
+	free(reply);
+	served_wait_drained();
 }
 
 static void big_bodies_are_whole(void **state)
@@ -392,6 +465,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		ENGINES(shapes, served_tear_down),
 		ENGINES(an_empty_cookie_ends, served_tear_down),
+		ENGINES(headers_that_are_too_large, served_tear_down),
+		ENGINES(a_hand_over, served_tear_down),
 		ENGINES(big_bodies_are_whole, served_tear_down),
 		ENGINES(uploads_are_held_back, served_tear_down),
 		ENGINES(a_request_in_two_packets, served_tear_down),

@@ -121,6 +121,32 @@ static void uploads_make_room(void **state)
 		close(fds[i]);
 }
 
+/* Where all places are taken, and nobody waits for his client, who comes waits
+ * until one leaves. */
+static void who_comes_when_all_are_busy(void **state)
+{
+	int busy[ROOM], late;
+	char *reply;
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(busy); i++) {
+		busy[i] = dial();
+		say(busy[i], "GET /never" KEEP);
+		wait_for(&at.begun, (int)i + 1);
+	}
+	late = dial();
+	say(late, "GET /a%41?q" CLOSE);
+	usleep(30000);
+	assert_int_equal(atomic_load(&at.begun), NROWS(busy));
+	close(busy[0]);
+	reply = hear(late, NULL);
+	assert_non_null(strstr(reply, "/a%41?q"));
+	free(reply);
+	assert_int_equal(server_crowded_out(at.server), 0);
+	for (size_t i = 1; i < NROWS(busy); i++)
+		close(busy[i]);
+}
+
 /* From one address so many, and no more. */
 static void one_client_has_a_limit(void **state)
 {
@@ -316,6 +342,8 @@ int main(void)
 		ENGINES(who_sends_nothing, set_up_slow),
 		ENGINES(the_idle_make_room, set_up_full),
 		ENGINES(uploads_make_room, set_up_full),
+		cmocka_unit_test_setup_teardown(who_comes_when_all_are_busy,
+						set_up_full_strict, tear_down),
 		ENGINES(by_ipv6, set_up_v6),
 		ENGINES(one_client_has_a_limit, set_up_limit),
 		ENGINES(who_is_believed, set_up_trusted),
