@@ -54,6 +54,8 @@ static int seen_fill(struct seen *s, const struct seen_settings *settings)
 			eviction_policy_find("lru"), &s->events);
 	if (err)
 		return err;
+	if (!settings->nbits) /* what is seen is published as an array */
+		return -EINVAL;
 	err = catalog_new(&s->catalog, settings->nbits, settings->nhash);
 	if (err)
 		return err == SCD_ENOMEM ? -ENOMEM : -EINVAL;
