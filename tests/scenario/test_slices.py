@@ -72,6 +72,24 @@ def get(node, first, end, path="/v", **fields):
     return node.get(path, headers=ranged(first, end, **fields))
 
 
+def test_two_rounds_of_four_ranges_are_one_fetch(node, origin):
+    """Of an object that is no larger than a slice; of a larger one each byte
+    is fetched once."""
+    for kib in (100, 900, 3000):
+        video = Video(origin, f"/{kib}", mib=0, extra=kib * 1024)
+        part = video.size // 4
+        sources = []
+        for first in 2 * [n * part for n in range(4)]:
+            r = get(node, first, first + part, f"/{kib}")
+            assert (r.status, r.body) == (
+                206, video.part(first, first + part)), (kib, first)
+            sources.append(r.source)
+        assert sources[4:] == ["hit"] * 4
+        assert sum(end - first for _, first, end in video.asked) == video.size
+        if kib < 1024:
+            assert (sources[1:4], len(video.asked)) == (["hit"] * 3, 1)
+
+
 def test_whole_is_fetched_once(node, origin):
     video = Video(origin, mib=20)
     r = node.get("/v")
