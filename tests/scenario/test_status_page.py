@@ -77,7 +77,10 @@ def busy_cluster(make_cluster, serve, tmp_path):
     c.origin_url = serve(answer).url
     c.nodes[0].options.update(disk_path=tmp_path / "disk", disk_size="64M")
     c.nodes[0].lines = [
-        f'origin "gone.example" {{ url = "http://127.0.0.1:{nobody}" }}']
+        f'origin "gone.example" {{ url = "http://127.0.0.1:{nobody}" }}',
+        'peer "that-is-down" { location = "elsewhere" '
+        f'url = "http://127.0.0.1:{free_port()}" }}']
+    c.nodes[0].options["location"] = "here"
     c.start()
     c.wait_settled()
     return c
@@ -100,6 +103,10 @@ def look(browser, folder):
         assert browser.ask("document.documentElement.scrollWidth <= "
                            "innerWidth"), (width, height)
         assert browser.ask("innerWidth") == width
+        wide = browser.ask(
+            "[...document.querySelectorAll('.scroll')].filter(e => "
+            "e.scrollWidth > e.clientWidth).map(e => e.textContent)")
+        assert not wide, (width, wide)
         name = f"status-{width}x{height}{'-dark' if dark else ''}.png"
         browser.picture(os.path.join(folder, name))
         assert os.path.getsize(os.path.join(folder, name)) > 10000
@@ -110,7 +117,11 @@ def check_figures(browser):
                         "p => p.textContent)")
     assert len(tiles) == 6 and "–" not in "".join(tiles), tiles
     peers = cells(browser, "peers")
-    assert [p[:2] for p in peers] == [["n2", "good"], ["n3", "good"]], peers
+    assert sorted(p[:2] for p in peers) == [
+        ["n2", "good"], ["n3", "good"],
+        ["that-is-down elsewhere", "unreachable"]], peers
+    assert browser.ask("document.getElementById('states').textContent") == \
+        "2 good, 1 unreachable"
     sources = {row[0]: row[3] for row in cells(browser, "sources")}
     assert sources["memory"] not in ("0", "–"), sources
     assert sources["an origin"] not in ("0", "–"), sources
