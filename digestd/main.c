@@ -156,6 +156,7 @@ int main(int argc, char **argv)
 	struct arguments a = { .path = NULL };
 	int code = tool_read(&main_program, argc, argv, &a);
 
+	log_find_journal();
 	if (code == TOOL_GO_ON && a.options) {
 		config_print_options(stdout);
 		return EXIT_SUCCESS;

@@ -6,8 +6,12 @@
 #include <assert.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,6 +27,7 @@ const char *const log_level_names[] = {
 
 /* One for the process: every thread logs. */
 static atomic_int level_now = LOG_INFO;
+static bool to_journal;
 
 void log_set_level(const char *name)
 {
@@ -37,11 +42,44 @@ const char *log_level_name(void)
 	return log_level_names[atomic_load(&level_now)];
 }
 
+void log_find_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	char mine[64];
+	struct stat st;
+
+	if (fstat(STDERR_FILENO, &st))
+		stream = NULL;
+	else
+		snprintf(mine, sizeof(mine), "%ju:%ju", (uintmax_t)st.st_dev,
+			 (uintmax_t)st.st_ino);
+	to_journal = stream && !strcmp(stream, mine);
+}
+
+/* What stands before the level; its length. */
+static size_t log_write_head(enum log_level level, char *to, size_t bytes)
+{
+	/* of syslog(3) */
+	static const char priorities[] = {
+		[LOG_ERROR] = '3', [LOG_WARNING] = '4', [LOG_INFO] = '6',
+		[LOG_DEBUG] = '7',
+	};
+	struct timespec now;
+	struct tm utc;
+	size_t len;
+
+	if (to_journal)
+		return (size_t)snprintf(to, bytes, "<%c>", priorities[level]);
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &utc);
+	len = strftime(to, bytes, "%Y-%m-%dT%H:%M:%S", &utc);
+	return len + (size_t)snprintf(to + len, bytes - len, ".%03ldZ ",
+				      now.tv_nsec / 1000000);
+}
+
 void log_write(enum log_level level, const char *part, const char *format, ...)
 {
 	char line[2048];
-	struct timespec now;
-	struct tm utc;
 	va_list args;
 	size_t len;
 	int n;
@@ -49,11 +87,8 @@ void log_write(enum log_level level, const char *part, const char *format, ...)
 	assert(level <= LOG_DEBUG);
 	if ((int)level > atomic_load(&level_now))
 		return;
-	clock_gettime(CLOCK_REALTIME, &now);
-	gmtime_r(&now.tv_sec, &utc);
-	len = strftime(line, sizeof(line), "%Y-%m-%dT%H:%M:%S", &utc);
-	len += (size_t)snprintf(line + len, sizeof(line) - len,
-				".%03ldZ %s %s: ", now.tv_nsec / 1000000,
+	len = log_write_head(level, line, sizeof(line));
+	len += (size_t)snprintf(line + len, sizeof(line) - len, "%s %s: ",
 				log_level_names[level], part);
 	va_start(args, format);
 	n = vsnprintf(line + len, sizeof(line) - len - 1, format, args);

@@ -2,6 +2,7 @@
  * The log: one line a message on stderr, for people and for the journal.
  *
  * "2026-11-21T03:05:59.123Z info follower: peer b: full digest, ..."
+ * "<6>info follower: peer b: full digest, ..." to the journal
  * From any thread. Cluster key and tokens are never part of a message.
  */
 #ifndef DIGESTD_OS_LOG_H
@@ -16,6 +17,13 @@ extern const char *const log_level_names[];
 
 /* Sets the level from its name; of another text nothing comes. */
 void log_set_level(const char *name);
+
+/*
+ * Looks whether stderr is the journal's, as JOURNAL_STREAM (systemd.exec(5))
+ * says: then each line begins with its priority in place of its time, which the
+ * journal notes itself, sd-daemon(3). Before there are threads.
+ */
+void log_find_journal(void);
 
 /* The name of the level that is set. */
 const char *log_level_name(void);

@@ -4,10 +4,12 @@
  */
 #include <errno.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -69,6 +71,45 @@ static void levels_of_the_log(void **state)
 		assert_memory_equal(text + STAMP, "error part: e 1\n", 16);
 		assert_int_equal(text[STAMP - 2], 'Z');
 	}
+}
+
+/* stderr as the journal's, and as something else. */
+static void log_to_the_journal(void)
+{
+	char stream[64];
+	struct stat st;
+
+	assert_int_equal(fstat(STDERR_FILENO, &st), 0);
+	snprintf(stream, sizeof(stream), "%ju:%ju", (uintmax_t)st.st_dev,
+		 (uintmax_t)st.st_ino);
+	setenv("JOURNAL_STREAM", stream, 1);
+	log_find_journal();
+	log_at_all_levels();
+}
+
+static void log_to_another_stream(void)
+{
+	setenv("JOURNAL_STREAM", "1:2", 1);
+	log_find_journal();
+	log_at_all_levels();
+}
+
+static void the_journal_gets_priorities(void **state)
+{
+	char text[ROOM];
+
+	(void)state;
+	log_set_level("debug");
+	(void)logged(log_to_the_journal, text);
+	assert_string_equal(text, "<3>error part: e 1\n<4>warning part: w\n"
+			    "<6>info part: i\n<7>debug part: d\n");
+	log_set_level("info");
+	(void)logged(log_to_another_stream, text);
+	assert_memory_equal(text + STAMP, "error part: e 1\n", 16);
+	unsetenv("JOURNAL_STREAM");
+	log_find_journal();
+	(void)logged(log_at_all_levels, text);
+	assert_memory_equal(text + STAMP, "error part: e 1\n", 16);
 }
 
 static void log_too_much(void)
@@ -210,6 +251,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(levels_of_the_log),
+		cmocka_unit_test(the_journal_gets_priorities),
 		cmocka_unit_test(long_lines_are_cut),
 		cmocka_unit_test(a_line_that_is_lost),
 		cmocka_unit_test(floods),

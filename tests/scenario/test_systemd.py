@@ -301,3 +301,18 @@ def test_a_socket_that_does_not_listen_is_refused(tmp_path):
     r = subprocess.run(["sh", "-c", run, str(path), scd.DIGESTD], check=False,
                        stderr=subprocess.PIPE, text=True)
     assert r.returncode == 1 and "LISTEN_FDS" in r.stderr, r.stderr
+
+
+def test_the_journal_gets_priorities(tmp_path):
+    """What systemd says is the journal is a file here."""
+    path, log = tmp_path / "d.conf", tmp_path / "log"
+    path.write_text('listen_data = "192.0.2.1:1"\nforward = true\n')
+    with open(log, "wb") as f:
+        st = os.fstat(f.fileno())
+        subprocess.run([scd.DIGESTD, "-c", str(path)], check=False, stderr=f,
+                       env={**os.environ,
+                            "JOURNAL_STREAM": f"{st.st_dev}:{st.st_ino}"})
+    lines = [line for line in log.read_text().splitlines()
+             if "listen_data" in line]
+    assert any(line.startswith("<3>error service: listen_data: 192.0.2.1:1: ")
+               for line in lines), lines
