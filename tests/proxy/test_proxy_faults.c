@@ -229,6 +229,22 @@ static void with_calls_that_fail(void **state)
 	}
 }
 
+/* Of what is stored in memory; a small body goes with its header. */
+static void large_bodies_go_by_sendfile(void **state)
+{
+	static const struct failing_call call = { "sendfile", EIO };
+	static const struct row large = { "GET", "/big", "", "", false, true,
+					  true };
+	static const struct row small = { "GET", "/hit", "", "", false, false,
+					  true };
+
+	(void)state;
+	free(ask(port_a(), "GET", large.target, ""));
+	free(ask(port_a(), "GET", small.target, ""));
+	assert_true(round_fails(&large, 1, fault_of_call(&call)));
+	assert_false(round_fails(&small, 1, fault_of_call(&call)));
+}
+
 /* What is on disk only: bodies that are read in one piece, and in several. */
 /* clang-format off */
 static const struct row disk_rows[] = {
@@ -330,6 +346,8 @@ int main(void)
 						two_nodes_end),
 		cmocka_unit_test_setup_teardown(with_calls_that_fail, set_up,
 						two_nodes_end),
+		cmocka_unit_test_setup_teardown(large_bodies_go_by_sendfile,
+						set_up, two_nodes_end),
 		cmocka_unit_test_setup_teardown(from_disk, set_up_disk,
 						tear_down_disk),
 		cmocka_unit_test_setup_teardown(slow_readers_from_disk,
