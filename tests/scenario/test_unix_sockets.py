@@ -114,8 +114,13 @@ def test_the_admin_listener_has_one(local, origin, tmp_path):
     node.options.update(listen_admin=f"unix:{at},mode=0600",
                         admin_addresses="192.0.2.1")
     node.start(wait=False)
-    until(lambda: os.path.exists(at) and ask(at, "/readyz").status == 200,
-          what="ready")
+
+    def ready():
+        try:
+            return ask(at, "/readyz").status == 200
+        except OSError:  # it does not listen yet
+            return False
+    until(ready, what="ready")
     assert json.loads(ask(at, "/status.json").body)["node"] == node.name
     origin.set("/a", body=b"a", fields=FRESH)
     assert [ask(node.at, "/a").source for _ in range(2)] == ["origin", "hit"]
