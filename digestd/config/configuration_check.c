@@ -227,6 +227,31 @@ static void configuration_check_around(const struct config_check *check,
 	config_report(check->errors, "there is no folder %s\n", folder);
 }
 
+/* A path at which a socket is to be opened. */
+static void configuration_check_socket(const struct config_check *check,
+				       const char *option, const char *path)
+{
+	struct stat st;
+
+	if (!lstat(path, &st) && !S_ISSOCK(st.st_mode))
+		configuration_check_refuse(check, option,
+					   "something that is no socket is "
+					   "there");
+	configuration_check_around(check, option, path);
+}
+
+/* One of a file that is written. */
+static void configuration_check_file(const struct config_check *check,
+				     const char *option, const char *path)
+{
+	struct stat st;
+
+	if (!stat(path, &st) && S_ISDIR(st.st_mode))
+		configuration_check_refuse(check, option, "is a folder");
+	else
+		configuration_check_around(check, option, path);
+}
+
 /* One at a UNIX socket. */
 static void configuration_check_listener(const struct config_check *check,
 					 const char *option,
@@ -235,15 +260,10 @@ static void configuration_check_listener(const struct config_check *check,
 	struct listen_local_rights rights;
 	struct listen_path_text text;
 	const char *unknown;
-	struct stat st;
 
 	if (!address || !listen_path_read(address, &text))
 		return;
-	if (!lstat(text.path, &st) && !S_ISSOCK(st.st_mode))
-		configuration_check_refuse(check, option,
-					   "something that is no socket is "
-					   "there");
-	configuration_check_around(check, option, text.path);
+	configuration_check_socket(check, option, text.path);
 	unknown = listen_path_rights(&text, &rights);
 	if (!unknown)
 		return;
@@ -258,32 +278,25 @@ static void configuration_check_paths(const struct config *c,
 	struct stat st;
 
 	if (c->access_log && strcmp(c->access_log, "stdout") != 0 &&
-	    !syslog_socket_is_meant(c->access_log)) {
-		if (!stat(c->access_log, &st) && S_ISDIR(st.st_mode))
-			configuration_check_refuse(check, "access_log",
-						   "is a folder");
-		else
-			configuration_check_around(check, "access_log",
-						   c->access_log);
-	}
+	    !syslog_socket_is_meant(c->access_log))
+		configuration_check_file(check, "access_log", c->access_log);
 	configuration_check_listener(check, "listen_data", c->listen_data);
 	configuration_check_listener(check, "listen_admin", c->listen_admin);
 	if (c->control && strcmp(c->control, "none") != 0)
-		configuration_check_around(check, "control", c->control);
+		configuration_check_socket(check, "control", c->control);
 	if (c->disk_path && !stat(c->disk_path, &st) && !S_ISDIR(st.st_mode))
 		configuration_check_refuse(check, "disk_path",
 					   "is not a folder");
 	else if (c->disk_path)
 		configuration_check_around(check, "disk_path", c->disk_path);
 	if (c->admission_file)
-		configuration_check_around(check, "admission_file",
-					   c->admission_file);
+		configuration_check_file(check, "admission_file",
+					 c->admission_file);
 	if (c->sidecar_feed)
-		configuration_check_around(check, "sidecar_feed",
+		configuration_check_socket(check, "sidecar_feed",
 					   c->sidecar_feed);
 	if (c->share_table)
-		configuration_check_around(check, "share_table",
-					   c->share_table);
+		configuration_check_file(check, "share_table", c->share_table);
 }
 
 void config_check_whole(struct config *c, const struct config_check *check)

@@ -258,6 +258,11 @@ static const struct row faults[] = {
 	{ "a file where the disk's folder should be",
 	  BASE "disk_path = \"%D/conf\"\n",
 	  AT ":4: disk_path: is not a folder\n" },
+	{ "folders and files where others should be",
+	  BASE "admission = aged\nadmission_file = \"%D\"\n"
+	  "control = \"%D/conf\"\n",
+	  AT ":6: control: something that is no socket is there\n"
+	  AT ":5: admission_file: is a folder\n" },
 	{ "a section without a title", BASE "origin { }\n",
 	  AT ":4: origin: needs the name of a host\n" },
 	{ "a section with two titles", BASE "peer a b { }\n",
