@@ -69,7 +69,7 @@ void mhd_conn_resume(struct mhd_conn *c)
 		return;
 	c->suspended = false;
 	c->base.held = false;
-	mhd_conn_wait_leave(c);
+	mhd_conn_wait_pause(c);
 	MHD_resume_connection(c->mhd);
 	loop_defer(c->base.server->loop, &mhd_conn_server(c)->pump);
 }
@@ -435,6 +435,7 @@ static void server_on_completed(void *cls, struct MHD_Connection *mhd,
 	end = code == MHD_REQUEST_TERMINATED_COMPLETED_OK && !c->x.aborted ?
 		EXCHANGE_DONE : EXCHANGE_ABORTED;
 	c->x.answered = true;
+	mhd_conn_wait_leave(c);
 	if (c->x.started && s->handler->on_done)
 		s->handler->on_done(s->arg, &c->x, end);
 	conn_upload_leave(&c->base);

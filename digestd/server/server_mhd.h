@@ -85,8 +85,10 @@ void mhd_conn_tls_end(struct mhd_conn *c);
  */
 void mhd_server_tls_park(struct mhd_server *s);
 
-/* The client begins to wait for a reply, and waits no more (idempotent). */
+/* The client begins to wait for a reply, or for more of one; there is something
+ * for it, and it may wait again soon; it waits no more (idempotent). */
 void mhd_conn_wait_enter(struct mhd_conn *c);
+void mhd_conn_wait_pause(struct mhd_conn *c);
 void mhd_conn_wait_leave(struct mhd_conn *c);
 
 /* The memory that the library needs for a connection [bytes]. */
