@@ -24,9 +24,11 @@
 
 enum {
 	TICK_MS = 100,
+	TICK_EASY_MS = 400, /* while few ask, and half of the memory is left */
+	EASY_REQUESTS = 8, /* a tick */
 	TICK_SHORT_MS = 20,   /* while memory is short */
 	TICK_DOZING_MS = 1000,
-	TICK_QUIET = 20, /* ticks without anything to do, before it dozes */
+	TICK_QUIET = 5, /* ticks without anything to do, before it dozes */
 	FOLLOW_MS = 1000,
 	REFUSED_LOG_MS = 10000,
 };
@@ -80,40 +82,54 @@ static void service_follow_objects(struct service *s, int64_t now_ms)
 	service_warn_of_memory(s, now_ms);
 }
 
-/* Whether clients have asked for something since the last time, or memory is
- * used for more or less than then. */
-static bool service_is_busy(struct service *s)
+/* What has happened since the last time. */
+enum service_load {
+	LOAD_NONE, /* no client has asked for anything, nor is memory used for
+		    * more or less than then */
+	LOAD_EASY,
+	LOAD_BUSY,
+};
+
+static enum service_load service_load(struct service *s)
 {
 	struct service_activity now = {
 		.held = ledger_used(&memory_ledger, LEDGER_objects) +
 			ledger_used(&memory_ledger, LEDGER_connections) +
 			ledger_used(&memory_ledger, LEDGER_requests),
 	};
+	const struct service_activity last = s->activity;
+	const uint64_t limit = memory_ledger.limit;
 	struct worker_counters sum;
-	bool busy;
 
 	service_count(s, &sum);
 	now.requests = sum.requests;
-	busy = now.requests != s->activity.requests ||
-	       now.held != s->activity.held;
 	s->activity = now;
-	return busy;
+	if (now.requests == last.requests && now.held == last.held)
+		return LOAD_NONE;
+	return now.requests - last.requests < EASY_REQUESTS &&
+			       ledger_left(&memory_ledger) > limit / 2 ?
+		       LOAD_EASY :
+		       LOAD_BUSY;
 }
 
 /* What a crowd takes within one tick, no measure has seen: the less is left,
  * the sooner it is measured again. */
 static int64_t service_tick_ms(struct service *s)
 {
+	const enum service_load load = service_load(s);
 	int awake = SERVICE_AWAKE;
-	bool busy = service_is_busy(s);
 
 	if (ledger_left(&memory_ledger) < memory_reserve()) {
 		s->quiet_ticks = 0;
 		return TICK_SHORT_MS;
 	}
-	s->quiet_ticks = busy || !s->ready ? 0 : s->quiet_ticks + 1;
-	if (s->quiet_ticks < TICK_QUIET)
+	if (load == LOAD_BUSY || !s->ready) {
+		s->quiet_ticks = 0;
 		return TICK_MS;
+	}
+	s->quiet_ticks = load ? 0 : s->quiet_ticks + 1;
+	if (s->quiet_ticks < TICK_QUIET)
+		return TICK_EASY_MS;
 	(void)atomic_compare_exchange_strong(&s->dozing, &awake,
 					     SERVICE_DOZES);
 	return TICK_DOZING_MS;
