@@ -26,7 +26,7 @@
 
 enum {
 	KEPT_CONNECTIONS = 512,    /* idle ones, of one fetcher */
-	RECEIVE_BUFFER = 32768,    /* bytes a callback may see at once */
+	RECEIVE_BUFFER = 8192,     /* of each fetch, and most of them wait */
 	CANCELLED = -1,            /* beside enum fetch_result */
 	NOT_FAILED = -2,
 };
