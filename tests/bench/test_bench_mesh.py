@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""`make bench-mesh` builds and runs, for few nodes: nodes that nobody asks for
-anything hardly wake up, and what comes is published and taken. TAP.
+"""`make bench-mesh` and `make bench-crowd` build and run, for few nodes: nodes
+that nobody asks for anything hardly wake up, and what comes is published and
+taken. TAP.
 """
 
 import json
@@ -18,16 +19,21 @@ sys.path.insert(0, os.path.join(SOURCE, "tests", "tool"))
 from taprun import run  # noqa: E402
 
 
-def measures_both_phases():
+def made(target, few):
+    """The lines of JSON that a benchmark prints."""
     # Not the job server of the make that runs this.
     env = {**os.environ, "MAKEFLAGS": "", "MFLAGS": "", "MAKELEVEL": ""}
-    few = f"--json --nodes {NODES} --seconds 1.5 --rate 10 --lags 1"
-    r = subprocess.run([MAKE, "-s", "bench-mesh", f"ARGS={few}"], cwd=BUILD,
+    r = subprocess.run([MAKE, "-s", target, f"ARGS=--json {few}"], cwd=BUILD,
                        check=False, stdout=subprocess.PIPE,
                        stderr=subprocess.STDOUT, text=True, env=env)
     assert not r.returncode, r.stdout
-    idle, news = (json.loads(line) for line in r.stdout.splitlines()
-                  if line.startswith("{"))
+    return [json.loads(line) for line in r.stdout.splitlines()
+            if line.startswith("{")]
+
+
+def measures_both_phases():
+    idle, news = made("bench-mesh", f"--nodes {NODES} --seconds 1.5 --rate 10 "
+                      "--lags 1")
     assert idle["generations"] == idle["taken"] == 0, idle
     # once a second, and some that come with the machine's own work
     assert 0 < idle["wake_ups"] < 5, idle
@@ -37,5 +43,11 @@ def measures_both_phases():
     assert news["cores"] > 0 and news["lag_ms"] > 0, news
 
 
+def follows_a_crowd():
+    found, = made("bench-crowd", "--peers 20 --objects 100 --seconds 1")
+    assert found["peers"] == 20 and found["known_s"] < 60, found
+    assert found["taken"] > 0 and found["core"] > 0, found
+
+
 if __name__ == "__main__":
-    run((measures_both_phases,))
+    run((measures_both_phases, follows_a_crowd))
