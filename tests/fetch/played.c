@@ -151,7 +151,7 @@ static const struct fetch_callbacks callbacks = {
 	.on_done = on_done,
 };
 
-unsigned first_byte_ms = 20000;
+unsigned first_byte_ms = 20000, tunnel_idle_ms = 20000;
 
 void begin(struct fetch_request request, int64_t announced, size_t len,
 	   size_t ready)
@@ -159,7 +159,7 @@ void begin(struct fetch_request request, int64_t announced, size_t len,
 	const struct fetch_limits limits = {
 		.connect_ms = 20000, .first_byte_ms = first_byte_ms,
 		.max_header_bytes = 1000,
-		.tunnel_idle_ms = TUNNEL_IDLE_MS,
+		.tunnel_idle_ms = tunnel_idle_ms,
 	};
 	char url[64];
 

@@ -19,11 +19,10 @@ enum {
 	BIG = 8000000, /* more than a socket's buffers take */
 	GOT_MAX = BIG + 200000, /* with heads and chunks */
 	TURNS_MAX = 20000,
-	TUNNEL_IDLE_MS = 200,
 };
 
 extern char pattern[BIG], got[GOT_MAX + 1];
-extern unsigned first_byte_ms;
+extern unsigned first_byte_ms, tunnel_idle_ms; /* long, if not set */
 
 struct played {
 	struct loop *loop;

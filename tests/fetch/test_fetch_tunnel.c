@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { TUNNEL_IDLE_MS = 200 };
+
 /* Those of other sizes than the last buffer has room for, too. */
 static void trailers_of_a_body(void **state)
 {
@@ -215,7 +217,9 @@ static void a_tunnel_that_is_idle(void **state)
 	struct timespec from, until;
 
 	(void)state;
+	tunnel_idle_ms = TUNNEL_IDLE_MS;
 	begin_upgrade();
+	tunnel_idle_ms = 20000;
 	serve_say(SWITCH);
 	serve_read();
 	for (size_t i = 1; i < 8; i++) {
