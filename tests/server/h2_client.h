@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { H2_ANSWERS = 256, H2_ANSWER_BYTES = 1024 };
+enum { H2_ANSWERS = 256, H2_ANSWER_BYTES = 1024, H2_COLLECTED = 16384 };
 
 /* What has come on a stream. */
 struct h2_answer {
@@ -31,6 +31,9 @@ struct h2_client {
 	int fd;
 	nghttp2_session *session;
 	bool over;          /* the server has closed it */
+	bool collects;
+	size_t ncollected;
+	char collected[H2_COLLECTED];
 	unsigned goaways, pongs;
 	uint32_t error;     /* of the last */
 	int32_t last_id;
@@ -56,7 +59,7 @@ int32_t h2_client_ask_raw(struct h2_client *c, const struct h2_field *fields);
 
 struct h2_answer *h2_client_answer(struct h2_client *c, int32_t id);
 
-/* What is sent from now on waits; and goes out, in as few packets as can be. */
+/* What is sent from now on waits; and goes out, by one call. */
 void h2_client_collect(struct h2_client *c, bool collects);
 
 /* Sends a frame past nghttp2. */

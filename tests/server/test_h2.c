@@ -311,7 +311,8 @@ static void an_upload_that_is_closed_behind_its_reply(void **state)
 	h2_client_open(&c, false);
 	id = h2_client_ask(&c, "POST", "/both?after", NULL, 1000);
 	h2_client_answer(&c, id)->stuck = true;
-	h2_client_run(&c, 50);
+	while (!h2_client_answer(&c, id)->status)
+		h2_client_run(&c, 5);
 	assert_int_equal(h2_client_answer(&c, id)->status, 200);
 	assert_false(h2_client_answer(&c, id)->closed);
 	nghttp2_submit_rst_stream(c.session, 0, id, NGHTTP2_NO_ERROR);
@@ -326,16 +327,21 @@ static void uploads_that_nobody_takes(void **state)
 {
 	struct h2_client c;
 	int32_t ids[3];
-	size_t left = 0;
+	size_t sent;
 
 	(void)state;
 	h2_client_open(&c, false);
 	for (size_t i = 0; i < NROWS(ids); i++)
 		ids[i] = h2_client_ask(&c, "POST", "/hold", NULL, BIG);
-	h2_client_run(&c, 100);
-	for (size_t i = 0; i < NROWS(ids); i++)
-		left += h2_client_answer(&c, ids[i])->to_send;
-	assert_int_equal(3 * (size_t)BIG - left, 262144);
+	do { /* until the windows are full, and then some more */
+		h2_client_run(&c, 50);
+		sent = 3 * (size_t)BIG;
+		for (size_t i = 0; i < NROWS(ids); i++)
+			sent -= h2_client_answer(&c, ids[i])->to_send;
+	} while (sent < 262144);
+	assert_int_equal(sent, 262144);
+	for (int i = 0; i < 5000 && memory_now() - memory_before <= 262144; i++)
+		usleep(1000);
 	assert_true(memory_now() - memory_before > 262144);
 	assert_true(memory_now() - memory_before < 500000);
 	/* nor do they hold up what has no body */
@@ -492,7 +498,8 @@ static void a_client_that_reads_late(void **state)
 	assert_true(big->ended);
 	assert_string_equal(h2_client_wait(&c, id + 2)->body, "late");
 	assert_true(late->ended);
-	h2_client_run(&c, 50);
+	while (c.pongs < PINGS && !c.over)
+		h2_client_run(&c, 5);
 	assert_int_equal(c.pongs, PINGS);
 	h2_client_close(&c);
 	wait_for(&at.done, 2);
