@@ -52,20 +52,22 @@ static int stats_grow(struct table *t)
 	return 0;
 }
 
-static int stats_count(struct table *t, uint64_t key, uint64_t size)
+/* Has room for one key more. */
+static int stats_reserve(struct table *t)
 {
-	struct slot *s;
+	return 4 * (t->used + 1) > 3 * t->slots ? stats_grow(t) : 0;
+}
 
-	if (4 * (t->used + 1) > 3 * t->slots && stats_grow(t))
-		return TRACE_ENOMEM;
-	s = stats_find(t, key);
+static void stats_count(struct table *t, uint64_t key, uint64_t size)
+{
+	struct slot *s = stats_find(t, key);
+
 	if (s->count == 0)
 		t->used++;
 	s->key = key;
 	s->count++;
 	if (size > s->size)
 		s->size = size;
-	return 0;
 }
 
 int trace_stats_new(struct trace_stats **out)
@@ -80,9 +82,12 @@ int trace_stats_add(struct trace_stats *s, const struct trace_request *req)
 	const bool stays = trace_cacheable_class(req->method, req->status) ==
 			   TRACE_CACHEABLE;
 
-	if ((stays && stats_count(&s->objects, req->key, req->size)) ||
-	    (req->client && stats_count(&s->clients, req->client, 0)))
+	if (stats_reserve(&s->objects) || stats_reserve(&s->clients))
 		return TRACE_ENOMEM;
+	if (stays)
+		stats_count(&s->objects, req->key, req->size);
+	if (req->client)
+		stats_count(&s->clients, req->client, 0);
 	t->uncacheable += !stays;
 	s->uncacheable_bytes += stays ? 0 : req->size;
 	if (t->requests == 0 || req->time_ms < t->first_ms)
