@@ -3,6 +3,7 @@
  * asked without its being taken for used.
  */
 #include "digestd/cache/cache.h"
+#include "digestd/disk/cached.h"
 #include "digestd/store/keypart.h"
 #include "tests/cache/small_cache.h"
 #include "tests/unit.h"
@@ -66,6 +67,29 @@ static void test_asking_is_no_use(void **state)
 	assert_false(holds("http://a/3"));
 }
 
+/* What is told of a key to who explains it, which uses nothing. */
+static void test_a_look(void **state)
+{
+	const struct scd_key there = small_cache_key("http://a/1");
+	const struct scd_key gone = small_cache_key("http://a/9");
+	struct cache_held held;
+
+	(void)state;
+	put("http://a/1");
+	put("http://a/2");
+	cache_look(cache, &there, &held);
+	assert_int_equal(held.in_memory, 1);
+	assert_int_equal(held.on_disk, 0);
+	assert_int_equal(held.n, 1);
+	assert_string_equal(cached_uri(held.variants[0]), "http://a/1");
+	cached_unref(&held.variants[0]);
+	cache_look(cache, &gone, &held);
+	assert_int_equal(held.in_memory + held.on_disk + held.n, 0);
+	put("http://a/3");
+	cache_look(cache, &there, &held);
+	assert_int_equal(held.n, 0);
+}
+
 /* What a walk over parts of all keys has called with. */
 struct visited {
 	unsigned n[4]; /* of http://a/0 to 3 */
@@ -112,6 +136,12 @@ static void test_fresh_ones_are_visited(void **state)
 	}
 	assert_int_equal(visit_fresh(4, born_s + 59).n[1], 1);
 	assert_int_equal(visit_fresh(4, born_s + 60).n[1], 0);
+	/* what a peer alone has vouched for is not offered to others */
+	c = small_cache_response("http://a/3", 200, 10, ADMISSION_DISK);
+	c->unvouched = true;
+	assert_true(small_cache_put(cache, "http://a/3", c,
+				    cache_purges(cache)));
+	assert_int_equal(visit_fresh(1, born_s).n[3], 0);
 }
 
 int main(void)
@@ -119,6 +149,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_asking_is_no_use, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(test_a_look, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_fresh_ones_are_visited,
 						set_up, tear_down),
 	};

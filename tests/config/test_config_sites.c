@@ -162,6 +162,34 @@ static void test_values_arrive(void **state)
 	config_free(&c);
 }
 
+/* Each that is a number, a time or a flag, where it is set and where not. */
+static void test_values_that_are_not_set_stay(void **state)
+{
+	struct config *c = load(
+		BASE "site a {\nfresh_most = 1h\nstale_on_error = 2h\n"
+		"stale_while_revalidate = 3m\nmax_object_size = 5K\n"
+		"key { encodings = true\nsort = true }\n"
+		"rule \"/x\" { max_object_size = 100G\nfresh_most = 9s }\n}\n"
+		"site b { fresh_default = 4s }\n");
+	const struct policy *a = &c->sites->at[0].rules[0].policy;
+	const struct policy *x = &c->sites->at[0].rules[1].policy;
+	const struct policy *b = &c->sites->at[1].rules[0].policy;
+
+	(void)state;
+	assert_int_equal(a->fresh_most_s, 3600);
+	assert_int_equal(a->stale_on_error_s, 7200);
+	assert_int_equal(a->stale_while_revalidate_s, 180);
+	assert_int_equal(a->max_object_bytes, 5 << 10);
+	assert_true(a->encodings && a->sort);
+	assert_int_equal(x->fresh_most_s, 9);
+	assert_int_equal(x->max_object_bytes, c->cache_size);
+	assert_false(policy_has(x, POLICY_stale_on_error_s));
+	assert_int_equal(b->fresh_default_s, 4);
+	assert_false(policy_has(b, POLICY_encodings));
+	assert_false(b->encodings || b->sort);
+	config_free(&c);
+}
+
 /* Lines of one kind, each ended by a newline. */
 struct explained {
 	enum config_explained_kind kind;
@@ -309,6 +337,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_values_arrive),
+		cmocka_unit_test(test_values_that_are_not_set_stay),
 		cmocka_unit_test(test_explanations),
 		cmocka_unit_test(test_explained_without_memory),
 		cmocka_unit_test(test_without_memory),
