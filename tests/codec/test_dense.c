@@ -138,7 +138,7 @@ static void check_engines(const struct sample *s)
 /* Small arrays, of 4 lanes, of every fill and length. */
 static void engines_agree_on_small(void **state)
 {
-	const int n = rounds_of(4000, 100000);
+	const int n = rounds_of(1500, 100000);
 	uint64_t seed = 1;
 
 	(void)state;
@@ -221,7 +221,7 @@ static void sizes_are_near_the_entropy(void **state)
 /* Cut, or with a byte changed: refused, or an array, but never a fault. */
 static void damage_is_harmless(void **state)
 {
-	const int n = rounds_of(3000, 100000);
+	const int n = rounds_of(1000, 100000);
 	uint64_t seed = 5;
 	struct sample s;
 	uint8_t *code, *bits;
@@ -325,7 +325,7 @@ static void every_histogram_has_a_model(void **state)
 	uint64_t seed = 9;
 
 	(void)state;
-	for (int i = rounds_of(3000, 100000); i > 0; i--) {
+	for (int i = rounds_of(1000, 100000); i > 0; i--) {
 		uint64_t hist[SCD__DENSE_COUNTS], total = 0, cost;
 		struct scd__dense_model m;
 

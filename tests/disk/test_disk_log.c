@@ -31,7 +31,7 @@ static struct disk_owner *owner;
 /* Each byte would be a start; so many of them are for long tests. */
 static size_t test_step(void)
 {
-	return rounds_are_long() ? 1 : 23;
+	return rounds_are_long() ? 1 : 53;
 }
 
 static void open_disk(uint64_t max_bytes)
@@ -262,11 +262,12 @@ static uint64_t folder_bytes(void)
  * removed does not come back, whatever has become of its segments. */
 static void room_comes_back(void **state)
 {
+	const unsigned rounds = (unsigned)rounds_of(3000, 6000);
 	unsigned seed = 1;
 
 	(void)state;
 	open_disk(4 * MIB);
-	for (unsigned i = 0; i < 6000; i++) {
+	for (unsigned i = 0; i < rounds; i++) {
 		unsigned n = (seed = seed * 1103515245 + 12345) >> 16 & 1023;
 
 		disk_owner_put(owner, n, 2000);
@@ -302,12 +303,13 @@ static void mostly_removals(void **state)
 {
 	(void)state;
 	open_disk(256 << 10);
-	for (unsigned i = 0; i < 400; i++) {
+	for (int i = 0; i < rounds_of(120, 400); i++) {
 		for (unsigned n = 0; n < 40; n++)
-			disk_owner_put(owner, n + i % 5 * 40, 20);
+			disk_owner_put(owner, n + (unsigned)i % 5 * 40, 20);
 		disk_owner_sync(owner);
-		for (unsigned n = i % 3; n < 40; n++)
-			disk_owner_drop(owner, n + i % 5 * 40);
+		for (unsigned n = (unsigned)i % 3; n < 40; n++)
+			disk_owner_drop(owner,
+					n + (unsigned)i % 5 * 40);
 		disk_owner_sync(owner);
 		assert_true(folder_bytes() <= 256 << 10);
 	}
@@ -367,7 +369,7 @@ static void segments_that_are_spoilt(void **state)
 		open_disk(4 * MIB);
 		churn(500);
 		spoil[i](2);
-		churn(6000);
+		churn((unsigned)rounds_of(3000, 6000));
 		disk_count(disk_owner_disk(owner), &counters);
 		assert_int_equal(counters.write_errors, 0);
 		close_disk();
@@ -570,19 +572,20 @@ static void what_is_no_segment(void **state)
 
 static void many_objects(void **state)
 {
-	enum { MANY = 100000 }; /* some 12 MiB */
+	/* of which a hundred thousand are some 12 MiB */
+	const unsigned many = (unsigned)rounds_of(20000, 100000);
 
 	(void)state;
 	open_disk((uint64_t)256 * MIB);
-	for (unsigned n = 0; n < MANY; n++) {
+	for (unsigned n = 0; n < many; n++) {
 		disk_owner_put(owner, n, n % 100);
-		if (n % 50000 == 0)
+		if (n % 10000 == 0)
 			disk_owner_sync(owner);
 	}
 	close_disk();
 	open_disk((uint64_t)256 * MIB);
-	assert_int_equal(disk_owner_count(owner), MANY);
-	for (unsigned n = 0; n < MANY; n += 997)
+	assert_int_equal(disk_owner_count(owner), many);
+	for (unsigned n = 0; n < many; n += 997)
 		assert_int_equal(disk_owner_read(owner, n, n % 100), 0);
 	close_disk();
 }

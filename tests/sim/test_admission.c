@@ -257,7 +257,21 @@ static const struct CMUnitTest slow_tests[] = {
 	ON(to_forget_wins, zipf),
 };
 
-/* By traces: each is loaded once. */
+/* By traces: each is loaded once. In make check each test has a trace of its
+ * kind; in make check-long, every trace. */
+static const struct CMUnitTest quick_tests[] = {
+	cmocka_unit_test(auto_suits_all_evictions),
+	ON(auto_is_the_better, cdn),
+	ON(second_use_wins, cdn),
+	ON(second_use_turns_into_a_loss, cdn),
+	ON(second_use_wins, zipf),
+	ON(to_forget_wins, zipf),
+	ON(lambda_is_the_price, zipf),
+	ON(bursts_want_ram, bursts),
+	ON(auto_is_the_better, web07),
+	ON(auto_is_the_better, nasa),
+};
+
 static const struct CMUnitTest all_tests[] = {
 	cmocka_unit_test(auto_suits_all_evictions),
 	ON(auto_is_the_better, cdn),
@@ -280,10 +294,14 @@ static const struct CMUnitTest all_tests[] = {
 
 int main(void)
 {
-	int failed = rounds_slowness() > 1 ?
-			     cmocka_run_group_tests(slow_tests, NULL, NULL) :
-			     cmocka_run_group_tests(all_tests, NULL, NULL);
+	int failed;
 
+	if (rounds_slowness() > 1)
+		failed = cmocka_run_group_tests(slow_tests, NULL, NULL);
+	else if (rounds_are_long())
+		failed = cmocka_run_group_tests(all_tests, NULL, NULL);
+	else
+		failed = cmocka_run_group_tests(quick_tests, NULL, NULL);
 	unload();
 	return failed;
 }

@@ -159,6 +159,8 @@ static void test_small_is_exact(void **state)
 	struct sample *s = sample_new();
 
 	(void)state;
+	s->trace.nrequests = (uint64_t)rounds_of(NREQUESTS / 5, NREQUESTS);
+	s->trace.nchanges = (uint64_t)rounds_of(NCHANGES / 5, NCHANGES);
 	for (size_t i = 0; i < NSIZES; i++)
 		s->capacities[i] = LARGEST / 100 + (LARGEST / 4 - 2) * i;
 	for (int smaller = 0; smaller < 2; smaller++) {
