@@ -50,7 +50,7 @@ static int make_folder(void **state)
 {
 	(void)state;
 	log_set_level("error");
-	signal(SIGXFSZ, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a write tells of it */
 	return mkdtemp(folder) ? 0 : -1;
 }
 
@@ -77,6 +77,11 @@ static int tear_down(void **state)
 	for (size_t i = 0; i < NROWS(names); i++)
 		unlink(path_of(names[i]));
 	return 0;
+}
+
+static int log_to_a(void)
+{
+	return access_log_set(a_log, path_of("a"), "%{target}");
 }
 
 static void put_target(const char *target, size_t len)
@@ -201,7 +206,7 @@ static void goes_on_in_another_file(void **state)
 	size_t n;
 
 	(void)state;
-	assert_int_equal(access_log_set(a_log, path_of("a"), "%{target}"), 0);
+	assert_int_equal(log_to_a(), 0);
 	put("/1");
 	wait_for_lines(1, 0);
 	assert_int_equal(rename(path_of("a"), path_of("b")), 0);
@@ -230,8 +235,7 @@ static void place_that_nobody_took(void **state)
 
 	(void)state;
 	for (int i = 0; i < 20; i++) {
-		assert_int_equal(access_log_set(a_log, path_of("a"),
-						"%{target}"), 0);
+		assert_int_equal(log_to_a(), 0);
 		assert_int_equal(access_log_set(a_log, path_of("b"),
 						"%{target}"), 0);
 	}
@@ -278,7 +282,7 @@ static void place_that_cannot_be_had(void **state)
 
 	(void)state;
 	assert_int_equal(mkfifo(path_of("pipe"), 0600), 0);
-	assert_int_equal(access_log_set(a_log, path_of("a"), "%{target}"), 0);
+	assert_int_equal(log_to_a(), 0);
 	for (size_t i = 0; i < NROWS(cases); i++)
 		assert_int_equal(access_log_set(a_log, path_of(cases[i].path),
 						cases[i].format),
@@ -310,19 +314,25 @@ static int read_numbered(FILE *reader, size_t len)
 	return (int)strtol(line, NULL, 10);
 }
 
-static FILE *reader_of_a_pipe(void)
+/* Returns the end that is to be read, which does not block. */
+static int log_to_pipe(void)
 {
-	FILE *reader;
 	int fd;
 
 	assert_int_equal(mkfifo(path_of("pipe"), 0600), 0);
 	fd = open(path_of("pipe"), O_RDONLY | O_NONBLOCK);
-	assert_true(fd >= 0);
-	fcntl(fd, F_SETFL, 0);
-	reader = fdopen(fd, "r");
+	assert_true(fd >= 0 && !access_log_set(a_log, path_of("pipe"),
+					       "%{target}"));
+	return fd;
+}
+
+static FILE *reader_of_a_pipe(void)
+{
+	int fd = log_to_pipe();
+	FILE *reader = fdopen(fd, "r");
+
 	assert_non_null(reader);
-	assert_int_equal(access_log_set(a_log, path_of("pipe"), "%{target}"),
-			 0);
+	fcntl(fd, F_SETFL, 0);
 	return reader;
 }
 
@@ -374,7 +384,7 @@ static void reader_of_a_pipe_that_is_quick(void **state)
  * which some of them are lost. */
 static void go_on_elsewhere(uint64_t lines)
 {
-	assert_int_equal(access_log_set(a_log, path_of("a"), "%{target}"), 0);
+	assert_int_equal(log_to_a(), 0);
 	for (int ms = 0; ms < PATIENCE_MS && !counted().failed; ms++)
 		usleep(1000);
 	assert_true(counted().failed > 0);
@@ -389,14 +399,9 @@ static void go_on_elsewhere(uint64_t lines)
 static void pipe_that_is_given_up(void **state)
 {
 	static char line[LONG];
-	int fd;
+	int fd = log_to_pipe();
 
 	(void)state;
-	assert_int_equal(mkfifo(path_of("pipe"), 0600), 0);
-	fd = open(path_of("pipe"), O_RDONLY | O_NONBLOCK);
-	assert_true(fd >= 0);
-	assert_int_equal(access_log_set(a_log, path_of("pipe"), "%{target}"),
-			 0);
 	memset(line, 'x', sizeof(line));
 	for (int i = 0; i < 20; i++)
 		put_target(line, sizeof(line));
@@ -409,13 +414,9 @@ static void pipe_that_is_given_up(void **state)
 static void end_while_a_pipe_is_full(void **state)
 {
 	static char line[LONG];
-	int fd;
+	int fd = log_to_pipe();
 
 	(void)state;
-	assert_int_equal(mkfifo(path_of("pipe"), 0600), 0);
-	fd = open(path_of("pipe"), O_RDONLY | O_NONBLOCK);
-	assert_int_equal(access_log_set(a_log, path_of("pipe"), "%{target}"),
-			 0);
 	for (int i = 0; i < 20; i++)
 		put_target(line, sizeof(line));
 	wait_for_wait();
@@ -437,7 +438,7 @@ static void limit_files(rlim_t bytes)
 static void file_that_is_full(void **state)
 {
 	(void)state;
-	assert_int_equal(access_log_set(a_log, path_of("a"), "%{target}"), 0);
+	assert_int_equal(log_to_a(), 0);
 	put("/first");
 	wait_for_lines(1, 0);
 	limit_files(10);
@@ -459,7 +460,7 @@ static void write_that_is_interrupted(void **state)
 	static const int errors[] = { EINTR, EAGAIN };
 
 	(void)state;
-	assert_int_equal(access_log_set(a_log, path_of("a"), "%{target}"), 0);
+	assert_int_equal(log_to_a(), 0);
 	for (size_t i = 0; i < NROWS(errors); i++) {
 		call_fail_at("write", 1, errors[i]);
 		put("/again");
@@ -479,7 +480,7 @@ static void many_long_lines(void **state)
 
 	(void)state;
 	memset(line, '\1', sizeof(line)); /* four bytes each */
-	assert_int_equal(access_log_set(a_log, path_of("a"), "%{target}"), 0);
+	assert_int_equal(log_to_a(), 0);
 	for (int i = 0; i < LINES; i++)
 		put_target(line, sizeof(line));
 	access_log_free(&a_log);
@@ -667,7 +668,7 @@ static void live_readers(void **state)
 	access_feed_begin(&reader, feed);
 	put("/live");
 	assert_non_null(strstr(live_line(&reader), "/live"));
-	assert_int_equal(access_log_set(a_log, path_of("a"), "%{target}"), 0);
+	assert_int_equal(log_to_a(), 0);
 	assert_int_equal(access_log_add_reader(a_log), fd);
 	put("/both");
 	assert_non_null(strstr(live_line(&reader), "/both"));
@@ -683,16 +684,9 @@ static void live_readers(void **state)
 
 /* Faults */
 
-static int set_once(void)
-{
-	return access_log_set(a_log, path_of("a"), "%{target}");
-}
-
 static int add_once(void)
 {
-	int fd = access_log_add_reader(a_log);
-
-	return fd < 0 ? fd : 0;
+	return access_log_add_reader(a_log);
 }
 
 /* What fails has changed nothing, and is done the next time. */
@@ -712,14 +706,14 @@ static void is_done_after_each_failure(int (*step)(void), const char *call)
 		call ? call_fail_at(call, i, EMFILE) : alloc_fail_at(i);
 		err = step();
 		if (!(call ? call_failed() : alloc_failed())) {
-			assert_int_equal(err, 0);
+			assert_true(err >= 0);
 			break;
 		}
 		call_fail_at("", 0, 0);
 		alloc_fail_at(0);
 		assert_int_equal(err, call ? -EMFILE : -ENOMEM);
 		assert_false(access_ring_is_on(ring));
-		assert_int_equal(step(), 0);
+		assert_true(step() >= 0);
 		assert_true(access_ring_is_on(ring));
 	}
 	call_fail_at("", 0, 0);
@@ -736,7 +730,7 @@ static void failures(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < NROWS(calls); i++) {
-		is_done_after_each_failure(set_once, calls[i]);
+		is_done_after_each_failure(log_to_a, calls[i]);
 		is_done_after_each_failure(log_to_syslog, calls[i]);
 		is_done_after_each_failure(add_once, calls[i]);
 	}
@@ -759,7 +753,7 @@ static void log_without_memory(void **state)
 	put("/");
 	alloc_fail_at(0);
 	assert_int_equal(counted().dropped, 1);
-	assert_int_equal(set_once(), 0);
+	assert_int_equal(log_to_a(), 0);
 	put("/2");
 	wait_for_lines(1, 0);
 }
