@@ -639,6 +639,8 @@ void digest_api_name_hash(struct digest_api *api, const char name[TOKEN_BYTES])
 void digest_api_say_leases(struct digest_api *api, bool leases)
 {
 	pthread_mutex_lock(&api->lock);
+	if (api->leases != leases || !api->says_leases)
+		digest_api_wake_streams(api, true);
 	api->says_leases = true;
 	api->leases = leases;
 	pthread_mutex_unlock(&api->lock);

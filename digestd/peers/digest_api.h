@@ -69,7 +69,8 @@ void digest_api_name_hash(struct digest_api *api,
 			  const char name[TOKEN_BYTES]);
 
 /* Says in each answer from now on whether this node asks for leases, and grants
- * them; until then nothing is said of it. */
+ * them; until then nothing is said of it. Another word than before ends
+ * streams, so that it is heard. */
 void digest_api_say_leases(struct digest_api *api, bool leases);
 
 /* Names an instance in each answer up to a time [loop_now_ms()] as one that has

@@ -207,6 +207,25 @@ static void test_other_news_end_it(void **state)
 	done(&y, true);
 }
 
+/* The same of leases, if that is new. */
+static void test_leases_end_it(void **state)
+{
+	struct exchange x;
+
+	(void)state;
+	publish(1);
+	digest_api_say_leases(api, true);
+	ask(&x, TAG(1));
+	digest_api_say_leases(api, true);
+	assert_int_equal(loop_turn(loop, 0), 0);
+	check_waits(&x);
+	digest_api_say_leases(api, false);
+	assert_int_equal(loop_turn(loop, 0), 0);
+	assert_int_equal(x.wakes, 1);
+	check_over(&x);
+	done(&x, true);
+}
+
 /* Somebody who takes it so slowly that frames are gone. */
 static void test_left_behind(void **state)
 {
@@ -291,6 +310,7 @@ int main(void)
 		T(test_frames_as_they_come),
 		T(test_who_gets_none),
 		T(test_other_news_end_it),
+		T(test_leases_end_it),
 		T(test_left_behind),
 		T(test_quiet),
 		T(test_leaving),
