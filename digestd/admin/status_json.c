@@ -459,7 +459,17 @@ static json_t *status_json_upstream(const char *kind, const char *name,
 	return o;
 }
 
-/* The upstream that an origin is; it is added if it was not asked yet. */
+/* Whether a member is this text; one that there was no memory for is none. */
+static bool status_json_has_text(const json_t *o, const char *name,
+				 const char *text)
+{
+	const char *is = json_string_value(json_object_get(o, name));
+
+	return is && !strcmp(is, text);
+}
+
+/* The upstream that an origin is; it is added if it was not asked yet. Null:
+ * there is no memory. */
 static json_t *status_json_origin(json_t *upstreams, const char *label)
 {
 	const struct upstream_figures none = { 0 };
@@ -468,26 +478,25 @@ static json_t *status_json_origin(json_t *upstreams, const char *label)
 	size_t i;
 
 	json_array_foreach(upstreams, i, u) {
-		if (!strcmp(json_string_value(json_object_get(u, "kind")),
-			    kind) &&
-		    !strcmp(json_string_value(json_object_get(u, "name")),
-			    label))
+		if (status_json_has_text(u, "kind", kind) &&
+		    status_json_has_text(u, "name", label))
 			return u;
 	}
 	u = status_json_upstream(kind, label, &none);
-	json_array_append_new(upstreams, u);
-	return u;
+	return json_array_append_new(upstreams, u) ? NULL : u;
 }
 
 static void status_json_add_origin(void *arg, const struct origin_status *s)
 {
-	json_t *u = status_json_origin(arg, s->label), *o = json_object();
+	json_t *u = status_json_origin(arg, s->label), *o;
 	json_t *groups = json_object_get(u, "groups");
 
 	if (!groups) {
 		groups = json_array();
-		json_object_set_new(u, "groups", groups);
+		if (json_object_set_new(u, "groups", groups))
+			return;
 	}
+	o = json_object();
 	status_json_put_text(o, "urls", s->group);
 	status_json_put_text(o, "state", origin_state_text(s->state));
 	status_json_put_text(o, "cause", trouble_label(s->cause));

@@ -12,6 +12,7 @@
 
 #include "digestd/admin/node_status.h"
 #include "digestd/os/memory.h"
+#include "tests/admin/status_read.h"
 #include "tests/unit.h"
 
 /* In place of digestd/peers/peer_follower.c: two, one with a digest. */
@@ -119,59 +120,6 @@ static struct node_status numbered(void)
 	PEER_FOLLOWER_COUNTERS(X)
 #undef X
 	return s;
-}
-
-static char *metrics_of(const struct node_status *s)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *to = open_memstream(&text, &len);
-
-	assert_non_null(to);
-	node_status_metrics(s, to);
-	assert_int_equal(fclose(to), 0);
-	return text;
-}
-
-static json_t *json_of(const struct node_status *s)
-{
-	char *text = node_status_json(s);
-	json_t *o = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-
-	assert_non_null(o);
-	free(text);
-	return o;
-}
-
-/* Whether the text has this line. */
-static bool has_line(const char *text, const char *line)
-{
-	size_t len = strlen(line);
-
-	for (; text; text = strchr(text, '\n')) {
-		text += *text == '\n';
-		if (!strncmp(text, line, len) && text[len] == '\n')
-			return true;
-	}
-	return false;
-}
-
-static void check_line(const char *text, const char *name, uint64_t value)
-{
-	char line[256];
-
-	snprintf(line, sizeof(line), "digestd_%s %" PRIu64, name, value);
-	if (!has_line(text, line))
-		fail_msg("no line \"%s\"", line);
-}
-
-static void check_member(const json_t *o, const char *name, uint64_t value)
-{
-	const json_t *member = json_object_get(o, name);
-
-	if (!json_is_integer(member) ||
-	    (uint64_t)json_integer_value(member) != value)
-		fail_msg("no member \"%s\" of %" PRIu64, name, value);
 }
 
 static void test_counters_are_in_both(void **state)
@@ -404,12 +352,6 @@ static void test_parts_that_are_not_there(void **state)
 	}
 }
 
-static void check_text(const json_t *o, const char *name, const char *value)
-{
-	assert_string_equal(json_string_value(json_object_get(o, name)),
-			    value);
-}
-
 static void test_json(void **state)
 {
 	struct node_status s = numbered();
@@ -464,7 +406,6 @@ static void test_no_digest_yet(void **state)
 	free(text);
 }
 
-/* The ledger is in both, use by use. */
 /* What digestd --metrics prints has a line for each name, and no values. */
 static void test_list(void **state)
 {
@@ -493,6 +434,7 @@ static void test_list(void **state)
 	free(text);
 }
 
+/* The ledger is in both, use by use. */
 static void test_memory(void **state)
 {
 	struct node_status s = numbered();
