@@ -396,6 +396,7 @@ int control_new(struct loop *loop, const struct control_settings *settings,
 	struct control *c = calloc(1, sizeof(*c));
 	int err = -ENOMEM;
 
+	*out = NULL;
 	if (!c)
 		return err;
 	c->loop = loop;

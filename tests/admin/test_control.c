@@ -16,6 +16,7 @@
 
 #include "digestd/admin/control.h"
 #include "digestd/os/loop.h"
+#include "tests/codec/alloc.h"
 
 #define STATUS "{\"v\": 1, \"command\": \"status\"}\n"
 #define LATE   "{\"v\": 1, \"command\": \"reload\"}\n"
@@ -432,6 +433,110 @@ static void what_lasts_as_long_as_a_client(void **state)
 	assert_int_equal(leases_left, 3);
 }
 
+/* Who hangs up is gone, whatever it waited for: an answer that it does not
+ * take, lines that are yet to be served. Nobody else notices. */
+static void who_hangs_up_is_gone(void **state)
+{
+	static const char *const lines[] = { "", "{", BIG, BIG STATUS,
+					     STATUS STATUS, LATE STATUS };
+	int before = client(), after;
+
+	(void)state;
+	turn(2);
+	for (size_t i = 0; i < NROWS(lines); i++) {
+		int fd = client();
+
+		after = client();
+		late = NULL;
+		say(fd, lines[i]);
+		turn((int)i);
+		close(fd);
+		turn(5);
+		if (late)
+			control_reply_end(late, NULL);
+		say(before, STATUS);
+		hears(before, OK);
+		say(after, STATUS);
+		hears(after, OK);
+		close(after);
+	}
+	turn(2);
+	close(before);
+}
+
+/* A line that is answered while the socket is full: the rest goes when there is
+ * room, and the next line waits for that. */
+static void who_reads_late_gets_all(void **state)
+{
+	char *text = malloc(2 * BIG_BYTES);
+	int fd = client();
+	size_t len;
+
+	(void)state;
+	assert_non_null(text);
+	say(fd, BIG STATUS);
+	turn(20);
+	assert_int_equal(served, 1);
+	len = hear(fd, text, BIG_BYTES + 32 + strlen(OK));
+	assert_int_equal(served, 2);
+	assert_true(len > strlen(OK));
+	assert_string_equal(text + len - strlen(OK), OK);
+	free(text);
+	close(fd);
+}
+
+/* Without memory somebody is refused or gets no answer, and the next one is
+ * served as ever. */
+static void each_allocation_fails_once(void **state)
+{
+	bool failed = true;
+
+	(void)state;
+	json_set_alloc_funcs(malloc, free); /* which fail */
+	for (unsigned n = 1; failed; n++) {
+		int fd = client();
+		char text[200];
+
+		alloc_fail_at(n);
+		say(fd, STATUS);
+		turn(10);
+		failed = alloc_failed();
+		alloc_fail_at(0);
+		hear(fd, text, sizeof(text) - 1);
+		close(fd);
+		turn(3);
+		if (strcmp(text, OK) != 0 && *text &&
+		    !strstr(text, "\"ok\": false"))
+			fail_msg("allocation %u: \"%s\"", n, text);
+		fd = client();
+		say(fd, STATUS);
+		hears(fd, OK);
+		close(fd);
+		turn(3);
+	}
+}
+
+static void a_socket_without_memory(void **state)
+{
+	const struct control_settings settings = { .path = path };
+	struct control *second;
+	bool failed = true;
+
+	(void)state;
+	control_free(&control);
+	for (unsigned n = 1; failed; n++) {
+		int err;
+
+		alloc_fail_at(n);
+		err = control_new(loop, &settings, &second);
+		failed = alloc_failed();
+		alloc_fail_at(0);
+		assert_int_equal(err, failed ? -ENOMEM : 0);
+		assert_int_equal(second == NULL, failed);
+		control_free(&second);
+	}
+}
+
 static void a_path_that_cannot_be(void **state)
 {
 	const struct control_settings settings = { .path = path };
@@ -461,6 +566,10 @@ int main(void)
 		TEST(long_lines),
 		TEST(too_many_clients),
 		IMPATIENT(what_lasts_as_long_as_a_client),
+		TEST(who_hangs_up_is_gone),
+		TEST(who_reads_late_gets_all),
+		TEST(each_allocation_fails_once),
+		TEST(a_socket_without_memory),
 		TEST(a_path_that_cannot_be),
 	};
 
