@@ -124,7 +124,11 @@ static const struct {
 	{ "GET", "/v1/admit?uri=http://a/", "", true, 200, TEXT, "disk\n" },
 	{ "POST", "/v1/admit", "http://a/\nhttp://b/\n", true, 200, TEXT,
 	  "disk\ndisk\n" },
+	{ "POST", "/v1/held", "reset\n", true, 409, TEXT,
+	  "this node is no sidecar\n" },
+	{ "GET", "/v1/held", "", true, 405, TEXT, "" },
 	{ "PURGE", "/v1/admit", "", true, 200, NULL, "purged" },
+	{ "PURGE", "/v1/held", "a body", true, 200, NULL, "purged" },
 	{ "PURGE", "http://a/", "a body", true, 200, NULL, "purged" },
 	{ "PURGE", "/metrics", "", true, 200, NULL, "purged" },
 	{ "GET", "/", "", true, 200, HTML, "<!DOCTYPE html>\n" },
@@ -168,7 +172,7 @@ static void test_requests(void **state)
 		}
 		exchange_fake_free(&x);
 	}
-	assert_int_equal(purges, 3);
+	assert_int_equal(purges, 4);
 	assert_true(purges_left >= purges);
 }
 
@@ -200,6 +204,7 @@ static void test_every_allocation(void **state)
 	check_every_allocation("GET", "/readyz", "");
 	check_every_allocation("GET", "/metrics", "");
 	check_every_allocation("GET", "/status.json", "");
+	check_every_allocation("GET", "/", "");
 	check_every_allocation("GET", "/v1/admit?uri=http://a/", "");
 	check_every_allocation("POST", "/v1/admit", "http://a/\n");
 }
