@@ -347,6 +347,9 @@ static void start_node(struct node *node, const char *name)
 	node->instance = is_a ? 1 : 2;
 	assert_int_equal(lease_desk_new(node->instance, &node->leases), 0);
 	shared.leases = node->leases;
+	shared.access_log = at.access_log;
+	shared.rates = at.rates;
+	shared.ready = at.ready;
 	assert_int_equal(worker_new(&node->settings, &hooks, &shared,
 				    &node->worker), 0);
 	assert_int_equal(worker_start(node->worker), 0);

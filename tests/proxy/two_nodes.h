@@ -41,6 +41,10 @@ struct two_nodes {
 	 * for objects; null, 0: it has not */
 	const char *disk_path;
 	uint64_t memory_bytes;
+	/* of both nodes; null: there is none */
+	struct access_log *access_log;
+	struct client_rates *rates;
+	const atomic_bool *ready;
 };
 
 extern struct two_nodes at;
