@@ -105,12 +105,27 @@ bool nodes_runs(unsigned i)
 	return nodes.list[i].service;
 }
 
+unsigned nodes_location(unsigned i)
+{
+	return nodes.plan.locations ? i % nodes.plan.locations : 0;
+}
+
+/* Where a node is, in a section or outside of all. */
+static void nodes_write_location(FILE *f, unsigned i)
+{
+	if (nodes.plan.locations)
+		fprintf(f, "location = \"l%u\"\n", nodes_location(i));
+}
+
 static void nodes_write_peers(FILE *f, unsigned self)
 {
 	for (unsigned i = 0; i < nodes.plan.nnodes; i++) {
-		if (i != self && !(nodes.list[self].without & UINT64_C(1) << i))
-			fprintf(f, "peer \"n%u\" { url = \"http://%s\" }\n", i,
-				nodes.list[i].peer);
+		if (i == self || nodes.list[self].without & UINT64_C(1) << i)
+			continue;
+		fprintf(f, "peer \"n%u\" { url = \"http://%s\"\n", i,
+			nodes.list[i].peer);
+		nodes_write_location(f, i);
+		fprintf(f, "}\n");
 	}
 	if (nodes.plan.stranger)
 		fprintf(f, "peer \"bad\" { url = \"http://%s\" }\n",
@@ -150,6 +165,7 @@ static void nodes_write_one(unsigned i)
 	if (nodes.plan.peers) {
 		fprintf(f, "cluster_key = \"%s\"\nlisten_peer = \"%s\"\n",
 			nodes_keys[n->key], n->peer);
+		nodes_write_location(f, i);
 		nodes_write_peers(f, i);
 	}
 	if (fclose(f))

@@ -38,6 +38,7 @@ struct nodes_plan {
 	unsigned nnodes;
 	unsigned threads;
 	bool peers;          /* they cooperate */
+	unsigned locations;  /* where they are, in turn; 0: all at one */
 	bool clocks_differ;  /* their wall clocks, by up to 100 s */
 	uint64_t cache_bytes;
 	uint64_t max_object_bytes;
@@ -55,6 +56,9 @@ struct nodes_plan {
 
 struct node_status;
 struct scd_key;
+
+/* The location of a node: the same number for those that are together. */
+unsigned nodes_location(unsigned i);
 
 /* Writes the configurations and starts all nodes. */
 void nodes_start(const struct nodes_plan *plan);

@@ -39,6 +39,7 @@ enum world_choice {
 	CHOICE_ORIGINS, /* how many there are, and which are there */
 	CHOICE_STRICT,  /* whether purges are, and who asks after one */
 	CHOICE_H2,      /* who speaks it, and how */
+	CHOICE_PLACES,  /* where nodes are, and how far from each other */
 	CHOICE_KINDS,
 };
 

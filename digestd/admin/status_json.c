@@ -314,7 +314,7 @@ static json_t *status_json_peer(const struct peer_follower_status *p,
 	status_json_put_text(o, "health", status_json_health(p));
 	status_json_put_flag(o, "suspect", p->suspect);
 	status_json_put_flag(o, "held", p->held);
-	status_json_put_flag(o, "elsewhere", p->elsewhere);
+	status_json_put_flag(o, "elsewhere", p->sector.count);
 	status_json_put_flag(o, "drains", p->says.drains);
 	json_object_set_new(o, "leases", p->says.leases_said ?
 						 json_boolean(p->says.leases) :

@@ -95,7 +95,9 @@ struct peer_follower_status {
 	bool usable; /* it may be asked for objects, or at least probed */
 	bool gone;   /* nobody is found there */
 	struct digest_node says; /* of itself */
-	bool elsewhere; /* its digest is of this node's sector alone */
+	/* Of a peer at another location: this node's sector, which is all that
+	 * its digest is of. Count 0: it is at this one. */
+	struct sector sector;
 	bool suspect; /* another peer doubts what it sends */
 	bool held; /* in quarantine by an operator's word */
 	const char *kind;

@@ -46,6 +46,8 @@
 	X(kills,       world.clients.kills) \
 	X(strict,      world.strict) \
 	X(isolations,  world.isolations) \
+	X(locations,   world.nodes.locations) \
+	X(splits,      world.locations.splits) \
 	X(streams,     world.clients.streams) \
 	X(changes,     world.clients.changes)
 /* clang-format on */

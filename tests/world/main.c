@@ -34,6 +34,7 @@
 #include "cachesim/world/nodes.h"
 #include "tests/world/cut.h"
 #include "tests/world/h2_gate.h"
+#include "tests/world/locations.h"
 #include "tests/world/world_disk.h"
 #include "tests/world/invariants.h"
 #include "tests/world/origin.h"
@@ -91,6 +92,7 @@ static struct {
 	bool goes_bad; /* one more peer does */
 	unsigned strict; /* purges are */
 	unsigned isolations; /* then */
+	struct locations_plan locations;
 	struct h2_gate_plan streams; /* of clients that speak HTTP/2 */
 } world;
 
@@ -316,6 +318,7 @@ static void world_tend(void *arg)
 		world_part(node);
 	if (world_happens(CHOICE_STRICT, world.isolations))
 		world_isolate(node);
+	locations_tend(node);
 	if (world_happens(CHOICE_EVENT, world.jumps))
 		nodes_jump(node, (int64_t)world_below(CHOICE_EVENT, 7200) -
 					 3600);
@@ -373,6 +376,7 @@ static void world_heal(void)
 	world.partings = 0;
 	world.jumps = 0;
 	world.reloads = world.deaths = world.isolations = 0;
+	world.locations.splits = 0;
 	nodes_restore();
 	for (unsigned i = 0; i < nodes_count(); i++) {
 		if (nodes_has_another_key(i))
@@ -658,6 +662,7 @@ static void world_begin(void)
 		world_choose_killed();
 	else
 		world_choose_strict(faults);
+	locations_choose(&world.nodes, &world.locations, FAR_US, faults);
 	world_choose_early(faults);
 	world_choose_streams(faults);
 	world_cut(&world.cut);
@@ -750,6 +755,8 @@ static bool world_has_missed(uint64_t worlds)
 	uint64_t requests = worlds * world.cut.requests;
 	unsigned missed = 0;
 
+	if (worlds >= WORLDS_SLOW && world.cut.requests >= REQUESTS)
+		missed += invariants_report();
 	if (worlds >= BAD_PEER_WORLDS && world.cut.requests >= REQUESTS)
 		missed += bad_peer_report();
 	if (requests >= PAIRS_REQUESTS)
