@@ -81,6 +81,10 @@ FAULTS = {
     "peer-does-not-look-at-needs": (
         "digestd/proxy/request_purge.c",
         "!cache_has_applied(cache, &position))", "0)"),
+    "sector-begins-late": (
+        "digestd/mesh/sector.c",
+        "return (all * s->number + s->count - 1) / s->count;",
+        "return (all * s->number + all / 64) / s->count;"),
     "copy-of-a-copy": (
         "digestd/proxy/request_node.c",
         "!r->node.from_peer || !c->unvouched ||", "1 ||"),
