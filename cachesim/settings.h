@@ -25,6 +25,8 @@ struct settings {
 	double rate;      /* requests a second; 0: as the trace has them */
 	double speed;     /* times the trace's; 0: 1 */
 	const char *client_delay, *peer_delay, *origin_delay; /* one way */
+	uint64_t locations;       /* where nodes are; 0: all at one */
+	const char *far_delay;    /* between these */
 	const char *coding_time;  /* of digests */
 	const char *node_options; /* file of lines for their configuration */
 

@@ -102,6 +102,7 @@ static int whole_read_delays(const struct settings *s, struct drive_plan *plan)
 		{ "client-delay", s->client_delay, "0.1", &plan->client },
 		{ "peer-delay", s->peer_delay, "0.1", &plan->peer },
 		{ "origin-delay", s->origin_delay, "0.1", &plan->origin },
+		{ "far-delay", s->far_delay, "10", &plan->far },
 		{ "coding-time", s->coding_time, "1", &plan->job },
 	};
 
@@ -132,7 +133,7 @@ static bool whole_has_times(const struct settings *s)
 {
 	return s->rate > 0 || s->speed > 0 || s->client_delay ||
 	       s->peer_delay || s->origin_delay || s->coding_time ||
-	       s->node_options;
+	       s->locations || s->far_delay || s->node_options;
 }
 
 int whole_prepare(struct settings *s, struct sim_config *usual)
@@ -265,6 +266,7 @@ int whole_simulate(const struct plan *p, const struct sim_trace *t,
 		.speed = s->speed > 0 ? s->speed : 1,
 		.max_age_s = MAX_AGE_S,
 		.keep_changed = s->keep_changed,
+		.locations = s->locations > 1 ? (unsigned)s->locations : 0,
 		.tell = whole_tell,
 		.arg = &progress,
 	};

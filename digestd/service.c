@@ -83,6 +83,11 @@ bool service_holds(struct service *s, const struct scd_key *key)
 	return cache_holds(s->cache, key);
 }
 
+size_t service_peer_bytes(const struct service *s)
+{
+	return s->follow ? peer_follower_memory(s->follow) : 0;
+}
+
 static void service_on_view(void *arg)
 {
 	struct service *s = arg;

@@ -48,6 +48,9 @@ void service_status(void *service, struct node_status *out);
  * without any fields. */
 bool service_holds(struct service *s, const struct scd_key *key);
 
+/* What the digests of peers take [bytes]. */
+size_t service_peer_bytes(const struct service *s);
+
 /* Frees everything; *s becomes null. */
 void service_free(struct service **s);
 

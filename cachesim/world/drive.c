@@ -136,6 +136,8 @@ static int64_t drive_latency(int from, int to)
 		return drive_delay_us(&drive.plan->client);
 	if (to == WIRE_ORIGIN || from == WIRE_ORIGIN)
 		return drive_delay_us(&drive.plan->origin) + drive_lost_us();
+	if (nodes_location((unsigned)from) != nodes_location((unsigned)to))
+		return drive_delay_us(&drive.plan->far) + drive_lost_us();
 	return drive_delay_us(&drive.plan->peer) + drive_lost_us();
 }
 
@@ -468,6 +470,7 @@ static void drive_take_status(unsigned i, struct sim_counters *c)
 #undef SINCE
 	c->held = now.store.entries;
 	c->held_bytes = now.store.weight;
+	c->peer_memory = nodes_peer_bytes(i);
 }
 
 /* Copies in the end that a node of a lower number has, too. */
@@ -540,6 +543,7 @@ static void drive_begin_nodes(void)
 		.nnodes = p->config->nproxies,
 		.threads = 1,
 		.peers = drive.peers,
+		.locations = p->locations,
 		.cache_bytes = bytes / p->config->nproxies,
 		.max_object_bytes = 16 << 20, /* as nodes have it */
 		.origin = drive_origin_name,

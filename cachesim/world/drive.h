@@ -38,6 +38,8 @@ struct drive_plan {
 	double rate;          /* requests a second; 0: as the trace has them */
 	double speed;         /* ... so many times as fast */
 	struct drive_delay client, peer, origin; /* of the links, one way */
+	unsigned locations; /* where the nodes are, in turn; 0: all at one */
+	struct drive_delay far; /* between nodes at two of them, one way */
 	uint32_t lost_ppm; /* of what nodes and the origin send each other, one
 			      way: it comes DRIVE_AGAIN_US later, or twice that
 			      if it is lost again, as with TCP */

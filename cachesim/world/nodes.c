@@ -233,6 +233,11 @@ void nodes_status(unsigned i, struct node_status *out)
 	service_status(nodes.list[i].service, out);
 }
 
+size_t nodes_peer_bytes(unsigned i)
+{
+	return service_peer_bytes(nodes.list[i].service);
+}
+
 bool nodes_holds(unsigned i, const struct scd_key *key)
 {
 	return service_holds(nodes.list[i].service, key);

@@ -78,6 +78,9 @@ void nodes_hash(unsigned i, const char *url, size_t len, struct scd_key *key);
 /* How it stands; it runs. */
 void nodes_status(unsigned i, struct node_status *out);
 
+/* What the digests of its peers take there [bytes]; it runs. */
+size_t nodes_peer_bytes(unsigned i);
+
 /* Whether one of them, which runs, has a response to such a GET. */
 bool nodes_holds(unsigned i, const struct scd_key *key);
 

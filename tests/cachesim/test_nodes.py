@@ -100,6 +100,17 @@ def behind_a_front_each_object_has_a_node():
     assert code == 2 and "64 at most" in err, err
 
 
+def those_elsewhere_tell_of_sectors():
+    """At two locations nodes tell each other less, and still find what the
+    other one has."""
+    tail = "-p", "4", "--far-delay", "5", "--origin-delay", "50"
+    one = nodes(*tail)[0]
+    two = nodes(*tail, "--locations", "2")[0]
+    assert two["update_bytes"] < one["update_bytes"] * .8
+    assert one["peer_memory"] > 0 and two["peer_memory"] > 0
+    assert two["remote_hits"] > one["remote_hits"] * .5, (one, two)
+
+
 def alone_there_are_no_peers():
     row = nodes("-k", "none", "-p", "4")[0]
     assert "remote_hit_ratio" not in row or not row["remote_hit_ratio"]
@@ -199,7 +210,8 @@ def example_of_the_document():
 DAEMON = [every_request_is_answered, a_seed_means_the_same,
           unpublished_objects_are_missed, faster_requests_find_less,
           delays_are_waited_for, peers_that_are_too_far_are_not_asked,
-          behind_a_front_each_object_has_a_node, alone_there_are_no_peers,
+          behind_a_front_each_object_has_a_node,
+          those_elsewhere_tell_of_sectors, alone_there_are_no_peers,
           objects_of_another_version_are_fetched,
           what_may_not_be_stored_passes, nodes_are_the_daemons_objects,
           example_of_the_document]
@@ -212,6 +224,8 @@ def refused(label, *args, err, code=2, program="run"):
 WITH_NODES = "--nodes", "daemon", "--rate", "100", "-s", "10M"
 ROWS = [
     refused("rate without nodes", "--rate", "5", err="for --nodes daemon"),
+    refused("locations without nodes", "--locations", "2",
+            err="for --nodes daemon"),
     refused("no such nodes", "--nodes", "x", err="model or daemon"),
     refused("odd delay", *WITH_NODES, "--peer-delay", "3-1",
             err='--peer-delay: "3-1" is not a time'),
