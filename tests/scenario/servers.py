@@ -67,7 +67,7 @@ class Server:
     for what a bad client or a bad end brings, fails the test in close().
     """
 
-    def __init__(self, serve, port=0, tls=None):
+    def __init__(self, serve, port=0, tls=None, host="127.0.0.1"):
         outer = self
         self.serve, self.requests, self.lock = serve, [], threading.Lock()
         self.open, self.failed = set(), []
@@ -101,9 +101,9 @@ class Server:
                 if not isinstance(sys.exc_info()[1], (OSError, ValueError)):
                     outer.failed.append(traceback.format_exc())
 
-        self.server = Threads(("127.0.0.1", port), Handler)
+        self.server = Threads((host, port), Handler)
         self.port = self.server.server_address[1]
-        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
+        self.url = f"{'https' if tls else 'http'}://{host}:{self.port}"
         self.thread = threading.Thread(target=self.server.serve_forever,
                                        args=(0.05,), daemon=True)
         self.thread.start()
