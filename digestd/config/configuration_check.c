@@ -126,6 +126,25 @@ static void configuration_check_refuse(const struct config_check *check,
 	config_report(check->errors, "%s\n", why);
 }
 
+/* A majority is of a number that all nodes know, and that does not change by
+ * itself, as that of members that are found does. */
+static void configuration_check_strict(const struct config *c,
+				       const struct config_check *check)
+{
+	if (!c->npeers || c->members || !c->purge_peers) {
+		configuration_check_refuse(
+			check, "invalidation",
+			"strict needs purge_peers, and all other nodes in peer "
+			"sections, not members");
+	} else if (c->npeers == 1) {
+		config_report_option(check, "invalidation", check->warnings);
+		config_report(check->warnings,
+			      "strict: two nodes are no majority without each "
+			      "other: while one is away the other asks the "
+			      "origin for each request; of three, one may be\n");
+	}
+}
+
 /* Options that do not fit to each other, or that have a gap in their range. */
 static void configuration_check_ranges(const struct config *c,
 				       const struct config_check *check)
@@ -149,12 +168,8 @@ static void configuration_check_ranges(const struct config *c,
 			"needs trusted_proxies: the load balancers whose PROXY "
 			"header is believed");
 	if (!strcmp(c->invalidation,
-		    invalidation_mode_names[INVALIDATION_STRICT]) &&
-	    (!c->npeers || c->members || !c->purge_peers))
-		configuration_check_refuse(
-			check, "invalidation",
-			"strict needs purge_peers, and all other nodes in peer "
-			"sections, not members");
+		    invalidation_mode_names[INVALIDATION_STRICT]))
+		configuration_check_strict(c, check);
 	if (c->memory_limit &&
 	    c->memory_limit - c->cache_size < MEMORY_BESIDE_CACHE)
 		configuration_check_refuse(

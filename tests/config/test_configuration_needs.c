@@ -1,6 +1,9 @@
 /*
- * Options that do nothing without another one: warnings, as they do no harm.
+ * Options that do nothing, or little, without another one: warnings, as they do
+ * no harm.
  */
+#include <errno.h>
+
 #include "digestd/config/configuration.h"
 #include "tests/config/config_file.h"
 #include "tests/unit.h"
@@ -48,10 +51,39 @@ static void test_what_has_no_effect_is_told(void **state)
 	}
 }
 
+#define STRICT                                                                 \
+	BASE "cluster_key = \"0123456789abcdef0123456789abcdef\"\n"             \
+	     "listen_peer = \":8081\"\ninvalidation = \"strict\"\n"
+#define PEER(name) "peer \"" name "\" { url = \"http://" name ":8081\" }\n"
+
+/* Two nodes can be strict, though not for long without each other. */
+static void test_strict_is_for_three(void **state)
+{
+	struct config *c = NULL;
+
+	(void)state;
+	assert_int_equal(config_load_finds("two nodes", STRICT PEER("b"),
+			 AT ":6: invalidation: strict: two nodes are no "
+			 "majority without each other: while one is away the "
+			 "other asks the origin for each request; of three, "
+			 "one may be\n", &c), 0);
+	config_free(&c);
+	assert_int_equal(config_load_finds("three nodes",
+			 STRICT PEER("b") PEER("c"), "", &c), 0);
+	config_free(&c);
+	assert_int_equal(config_load_finds("members",
+			 STRICT "members = \"dns:nodes:8081\"\n",
+			 AT ":6: invalidation: strict needs purge_peers, and "
+			 "all other nodes in peer sections, not members\n",
+			 &c), -EINVAL);
+	assert_null(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_has_no_effect_is_told),
+		cmocka_unit_test(test_strict_is_for_three),
 	};
 
 	return cmocka_run_group_tests(tests, config_folder_make,
