@@ -141,7 +141,8 @@ static void configuration_check_strict(const struct config *c,
 		config_report(check->warnings,
 			      "strict: two nodes are no majority without each "
 			      "other: while one is away the other asks the "
-			      "origin for each request; of three, one may be\n");
+			      "origin for each request; of three, one may "
+			      "be\n");
 	}
 }
 

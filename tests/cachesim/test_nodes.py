@@ -108,7 +108,7 @@ def those_elsewhere_tell_of_sectors():
     two = nodes(*tail, "--locations", "2")[0]
     assert two["update_bytes"] < one["update_bytes"] * .8
     assert one["peer_memory"] > 0 and two["peer_memory"] > 0
-    assert two["remote_hits"] > one["remote_hits"] * .5, (one, two)
+    assert two["remote_hits"] > one["remote_hits"] * .4, (one, two)
 
 
 def alone_there_are_no_peers():

@@ -54,7 +54,8 @@ static void test_what_has_no_effect_is_told(void **state)
 #define STRICT                                                                 \
 	BASE "cluster_key = \"0123456789abcdef0123456789abcdef\"\n"             \
 	     "listen_peer = \":8081\"\ninvalidation = \"strict\"\n"
-#define PEER(name) "peer \"" name "\" { url = \"http://" name ":8081\" }\n"
+#define PEER(name)                                                             \
+	"peer \"" name "\" { url = \"http://" name ":8081\" }\n"
 
 /* Two nodes can be strict, though not for long without each other. */
 static void test_strict_is_for_three(void **state)
