@@ -43,7 +43,7 @@
 #include "cachesim/world/world.h"
 
 enum {
-	WORLDS = 400,
+	WORLDS = 1000,
 	WORLDS_SLOW = 40,    /* with sanitizers */
 	WORLDS_LONG = 100000,
 	REQUESTS = 1000, /* of each */
