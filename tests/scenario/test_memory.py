@@ -382,7 +382,8 @@ def test_a_limit_that_the_digest_alone_takes(make_cluster, origin):
     """Requests are refused, and the log says why."""
     if SLOW > 1:
         return  # with a sanitizer, what tables take is not measured
-    c = make_cluster(1, cache_size="1M", memory_limit="33M", filter_min="64M")
+    c = make_cluster(1, cache_size="1M", memory_limit="33M", filter_min="64M",
+                     digest_form="array")
     c.origin_url = origin.url
     node = c.start().nodes[0]
     origin.set("/a", fields={"Cache-Control": "max-age=600"}, body=b"x")
