@@ -288,6 +288,7 @@ static json_t *status_json_peer_digest(const struct peer_follower_status *p,
 	status_json_put_text(o, "form", peer_digest_is_list(p->digest)
 						? "list"
 						: "array");
+	status_json_put_flag(o, "ages", p->digest->has_ages);
 	status_json_put(o, "bits", p->digest->bloom.nbits);
 	status_json_put(o, "hash_functions", p->digest->bloom.nhash);
 	status_json_put_real(o, "fill", p->digest->fill);

@@ -79,7 +79,43 @@ static struct digest_answer digest_answer_list(const struct digest_ask *ask,
 	return (struct digest_answer){.kind = DIGEST_ANSWER_DELTA,
 				      .list = true,
 				      .from = list->steps[step].from,
-				      .step = step};
+				      .step = step,
+				      .aged = ask->takes_aged};
+}
+
+/* Whether somebody wants ages and has the generation that they are of. */
+static bool digest_answer_has_ages(const struct digest_ask *ask,
+				   const struct publication *p)
+{
+	const struct digest_tag tag = {p->instance, p->list->full_generation,
+				       true};
+
+	return ask->takes_ages && ask->takes_frames && p->list->ages &&
+	       digest_ask_has(ask, &tag);
+}
+
+/* The ages of the full digest, and the frames from there. */
+static struct digest_answer digest_answer_ages(const struct publication *p)
+{
+	const uint64_t from = p->list->full_generation;
+
+	return (struct digest_answer){
+		.kind = DIGEST_ANSWER_DELTA,
+		.list = true,
+		.from = from,
+		.step = list_publication_find(p->list, from),
+		.aged = true,
+		.ages = true,
+	};
+}
+
+struct blob *digest_answer_frames(const struct digest_answer *answer,
+				  const struct publication *p)
+{
+	if (!answer->aged)
+		return list_publication_frames(p->list, answer->step);
+	return list_publication_aged_frames(p->list, answer->step,
+					    answer->ages);
 }
 
 static struct digest_answer digest_answer_wait(bool list, int64_t wait_s,
@@ -107,6 +143,8 @@ struct digest_answer digest_answer_to(const struct digest_ask *ask,
 	if (!list && !p->full)
 		return digest_answer_wait(list, DIGEST_ARRAY_WAIT_S,
 					  max_wait_s);
+	if (list && digest_answer_has_ages(ask, p))
+		return digest_answer_ages(p);
 	tag = (struct digest_tag){p->instance, p->generation, list};
 	if (!digest_ask_has(ask, &tag))
 		return list ? digest_answer_list(ask, p)

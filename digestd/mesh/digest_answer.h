@@ -30,6 +30,8 @@ struct digest_ask {
 	bool takes_frames; /* of lists */
 	bool takes_stream; /* of them, as they are published: digest_stream.h
 			    */
+	bool takes_aged;   /* of lists whose ages it has */
+	bool takes_ages;   /* it has none, and wants them */
 	int64_t wait_s; /* for something new; 0: it does not wait, but for the
 			 * first array */
 };
@@ -51,8 +53,11 @@ struct digest_answer {
 	bool conditional;  /* its form */
 	bool list;         /* it is about the list; or the array */
 	size_t step;       /* delta of a list: the first one */
+	bool aged;         /* its frames are by age where that is smaller */
+	bool ages;         /* before them, the ages of `from`; then step may
+			    * be nsteps */
 	struct blob *blob; /* the body; borrowed from the publication. Null:
-			    * the delta of a list, list_publication_frames() */
+			    * the delta of a list, digest_answer_frames() */
 };
 
 /*
@@ -63,5 +68,9 @@ struct digest_answer {
 struct digest_answer digest_answer_to(const struct digest_ask *ask,
 				      const struct publication *p,
 				      int64_t max_wait_s);
+
+/* The body of a delta of a list, with one user more. Null: no memory. */
+struct blob *digest_answer_frames(const struct digest_answer *answer,
+				  const struct publication *p);
 
 #endif

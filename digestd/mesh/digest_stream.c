@@ -8,6 +8,8 @@
 
 #include "codec/error.h"
 
+enum { DIGEST_STREAM_AGED_SHARE = 4 }; /* of the entries: when it has gone */
+
 bool digest_stream_begin(struct digest_stream *s, const struct digest_ask *ask,
 			 const struct publication *p,
 			 const struct digest_answer *answer)
@@ -19,6 +21,8 @@ bool digest_stream_begin(struct digest_stream *s, const struct digest_ask *ask,
 	if (answer->kind != DIGEST_ANSWER_WAIT &&
 	    answer->kind != DIGEST_ANSWER_DELTA)
 		return false;
+	s->aged = ask->takes_aged;
+	s->takes_ages = ask->takes_ages;
 	s->instance = p->instance;
 	s->generation = answer->kind == DIGEST_ANSWER_DELTA ? answer->from
 							    : p->generation;
@@ -31,6 +35,15 @@ void digest_stream_end(struct digest_stream *s)
 	s->frame = NULL;
 }
 
+/* Whether it is time for ages: so much goes that they pay, see
+ * peer_digest_wants_ages(). */
+static bool digest_stream_wants_ages(const struct digest_stream *s,
+				     const struct publication *p)
+{
+	return s->takes_ages && !s->aged && p->list &&
+	       s->gone >= p->list->nkeys / DIGEST_STREAM_AGED_SHARE;
+}
+
 /* Takes the next frame. False: there is none, yet or any more. */
 static bool digest_stream_take(struct digest_stream *s,
 			       const struct publication *p, bool *over)
@@ -40,14 +53,22 @@ static bool digest_stream_take(struct digest_stream *s,
 		.ntags = 1,
 		.takes_lists = true,
 		.takes_frames = true,
+		.takes_aged = s->aged,
+		.takes_ages = digest_stream_wants_ages(s, p),
 	};
 	const struct digest_answer answer = digest_answer_to(&ask, p, 0);
 
 	*over = !answer.list || answer.kind == DIGEST_ANSWER_FULL;
 	if (*over || answer.kind != DIGEST_ANSWER_DELTA)
 		return false;
-	s->frame = blob_ref(p->list->steps[answer.step].frame);
 	s->sent = 0;
+	if (answer.ages) {
+		s->frame = blob_ref(p->list->ages);
+		s->aged = true;
+		return true;
+	}
+	s->frame = list_publication_frame(p->list, answer.step, s->aged);
+	s->gone += p->list->steps[answer.step].gone;
 	s->generation = answer.step + 1 < p->list->nsteps
 				? p->list->steps[answer.step + 1].from
 				: p->generation;

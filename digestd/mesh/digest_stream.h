@@ -22,6 +22,9 @@ struct digest_stream {
 	uint64_t instance, generation; /* what it has with the frame below */
 	struct blob *frame; /* of which it has the first `sent` bytes */
 	size_t sent;
+	bool aged;       /* it has ages, so frames by age are for it */
+	bool takes_ages; /* it has none, and gets them when they pay */
+	uint64_t gone;   /* entries that the stream has told to go */
 };
 
 /*

@@ -15,6 +15,7 @@ enum {
 	LEAST_BYTES = 1 << 14, /* of frames, that are kept in any case */
 	LOGGED_SHARE = 4, /* of the entries: the log has as many changes, */
 	LEAST_LOGGED = 4096, /* or so many */
+	LEAST_AGED = 1024, /* entries of a list that begins to keep ages */
 };
 
 const char *const digest_form_names[] = { "auto", "list", "array", NULL };
@@ -25,6 +26,7 @@ struct list_history {
 	struct scd_list *wide; /* of CATALOG_NOTED_WIDTH; the catalog's keys */
 	struct scd_list *list; /* as it is published; null: to be made anew */
 	struct blob *full;     /* of full_generation; null: none */
+	struct blob *ages;     /* the same */
 	uint64_t full_generation;
 	uint64_t generation; /* of list */
 	size_t since_full;   /* bytes of frames */
@@ -42,9 +44,12 @@ void list_publication_free(struct list_publication *p)
 {
 	if (!p)
 		return;
-	for (size_t i = 0; i < p->nsteps; i++)
+	for (size_t i = 0; i < p->nsteps; i++) {
 		blob_unref(p->steps[i].frame);
+		blob_unref(p->steps[i].aged);
+	}
 	blob_unref(p->full);
+	blob_unref(p->ages);
 	free(p);
 }
 
@@ -72,26 +77,69 @@ size_t list_publication_bytes(const struct list_publication *p, size_t step)
 	return bytes;
 }
 
-struct blob *list_publication_frames(const struct list_publication *p,
-				     size_t step)
+/* What a reader takes of a step. */
+static struct blob *list_publication_form(const struct list_publication *p,
+					  size_t step, bool aged)
 {
-	const size_t len = list_publication_bytes(p, step);
-	size_t at = 0;
+	const struct list_step *s = &p->steps[step];
+
+	return aged && s->aged ? s->aged : s->frame;
+}
+
+struct blob *list_publication_frame(const struct list_publication *p,
+				    size_t step, bool aged)
+{
+	assert(step < p->nsteps);
+	return blob_ref(list_publication_form(p, step, aged));
+}
+
+/* Copies a blob behind others. */
+static void list_publication_append(uint8_t *bytes, size_t *at,
+				    const struct blob *blob)
+{
+	memcpy(bytes + *at, blob->bytes, blob->len);
+	*at += blob->len;
+}
+
+/* The frames from a step on, behind the ages if there are any. */
+static struct blob *list_publication_join(const struct list_publication *p,
+					  size_t step, bool aged,
+					  const struct blob *ages)
+{
+	size_t len = ages ? ages->len : 0, at = 0;
 	uint8_t *bytes;
 
-	assert(step < p->nsteps);
-	if (step == p->nsteps - 1)
-		return blob_ref(p->steps[step].frame);
+	for (size_t i = step; i < p->nsteps; i++)
+		len += list_publication_form(p, i, aged)->len;
 	bytes = malloc(len);
 	if (!bytes)
 		return NULL;
-	for (size_t i = step; i < p->nsteps; i++) {
-		const struct blob *frame = p->steps[i].frame;
-
-		memcpy(bytes + at, frame->bytes, frame->len);
-		at += frame->len;
-	}
+	if (ages)
+		list_publication_append(bytes, &at, ages);
+	for (size_t i = step; i < p->nsteps; i++)
+		list_publication_append(bytes, &at,
+					list_publication_form(p, i, aged));
 	return blob_take(bytes, len);
+}
+
+struct blob *list_publication_frames(const struct list_publication *p,
+				     size_t step)
+{
+	assert(step < p->nsteps);
+	if (step == p->nsteps - 1)
+		return blob_ref(p->steps[step].frame);
+	return list_publication_join(p, step, false, NULL);
+}
+
+struct blob *list_publication_aged_frames(const struct list_publication *p,
+					  size_t step, bool ages)
+{
+	assert(ages ? p->ages != NULL : step < p->nsteps);
+	if (ages && step == p->nsteps)
+		return blob_ref(p->ages);
+	if (!ages && step == p->nsteps - 1)
+		return list_publication_frame(p, step, true);
+	return list_publication_join(p, step, true, ages ? p->ages : NULL);
 }
 
 /* Life */
@@ -120,6 +168,7 @@ static void list_history_drop_steps(struct list_history *h, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		h->bytes -= h->steps[i].frame->len;
 		blob_unref(h->steps[i].frame);
+		blob_unref(h->steps[i].aged);
 	}
 	h->nsteps -= n;
 	memmove(h->steps, h->steps + n, h->nsteps * sizeof(h->steps[0]));
@@ -131,7 +180,8 @@ static void list_history_drop_list(struct list_history *h)
 	list_history_drop_steps(h, h->nsteps);
 	scd_list_free(&h->list);
 	blob_unref(h->full);
-	h->full = NULL;
+	blob_unref(h->ages);
+	h->full = h->ages = NULL;
 }
 
 void list_history_free(struct list_history **h)
@@ -154,7 +204,7 @@ size_t list_history_memory(const struct list_history *h)
 {
 	return sizeof(*h) + scd_list_memory(h->wide) +
 	       (h->list ? scd_list_memory(h->list) : 0) + h->bytes +
-	       (h->full ? h->full->len : 0) +
+	       (h->full ? h->full->len : 0) + (h->ages ? h->ages->len : 0) +
 	       h->log.nchanges * sizeof(uint64_t);
 }
 
@@ -244,6 +294,20 @@ static void list_history_trim(struct list_history *h)
 		list_history_drop_steps(h, n);
 }
 
+/* The ages that go with a full digest. Without memory there are none, and all
+ * get frames by rank. */
+static struct blob *list_history_ages(const struct list_history *h)
+{
+	uint8_t *bytes;
+	size_t len;
+
+	if (list_history_entries_of(h->list) < LEAST_AGED ||
+	    scd_list_keep_ages(h->list) ||
+	    scd_list_ages_encode(h->list, &bytes, &len))
+		return NULL;
+	return blob_take(bytes, len);
+}
+
 static int list_history_make_full(struct list_history *h)
 {
 	struct blob *full;
@@ -257,7 +321,9 @@ static int list_history_make_full(struct list_history *h)
 	if (!full)
 		return SCD_ENOMEM;
 	blob_unref(h->full);
+	blob_unref(h->ages);
 	h->full = full;
+	h->ages = list_history_ages(h);
 	h->full_generation = h->generation;
 	h->since_full = 0;
 	return SCD_OK;
@@ -273,12 +339,31 @@ static bool list_history_wants_full(const struct list_history *h)
 	       h->generation - h->full_generation > room;
 }
 
+/* The frame by age; null: it is not smaller than the other one. */
+static struct blob *list_history_aged(const struct list_history *h,
+				      const struct scd_list_change *change,
+				      uint64_t generation,
+				      const struct blob *frame)
+{
+	uint8_t *bytes;
+	size_t len;
+
+	if (!change->nremoved || !scd_list_has_ages(h->list) ||
+	    scd_list_aged_frame_encode(h->list, change, generation, &bytes,
+				       &len))
+		return NULL;
+	if (len < frame->len)
+		return blob_take(bytes, len);
+	free(bytes);
+	return NULL;
+}
+
 /* Goes one step, with a change that is cut to the list's width. */
 static int list_history_step(struct list_history *h,
 			     const struct scd_list_change *change,
 			     uint64_t generation)
 {
-	struct blob *frame;
+	struct blob *frame, *aged;
 	uint8_t *bytes;
 	size_t len;
 	int error = scd_list_frame_encode(h->list, change, generation, &bytes,
@@ -289,14 +374,18 @@ static int list_history_step(struct list_history *h,
 	frame = blob_take(bytes, len);
 	if (!frame)
 		return SCD_ENOMEM;
+	aged = list_history_aged(h, change, generation, frame);
 	error = scd_list_change(h->list, change, generation);
 	if (error) {
 		blob_unref(frame);
+		blob_unref(aged);
 		return error;
 	}
 	if (h->nsteps == LIST_HISTORY_STEPS)
 		list_history_drop_steps(h, 1);
-	h->steps[h->nsteps++] = (struct list_step){ h->generation, frame };
+	h->steps[h->nsteps++] =
+		(struct list_step){ h->generation, frame, aged,
+				    change->nremoved };
 	h->bytes += len;
 	h->since_full += len;
 	return SCD_OK;
@@ -368,11 +457,14 @@ list_history_publication(const struct list_history *h)
 		.width = scd_list_width_of(h->list),
 		.full = blob_ref(h->full),
 		.full_generation = h->full_generation,
+		.ages = h->ages ? blob_ref(h->ages) : NULL,
 		.nsteps = h->nsteps,
 	};
 	for (size_t i = 0; i < h->nsteps; i++) {
-		p->steps[i].from = h->steps[i].from;
-		p->steps[i].frame = blob_ref(h->steps[i].frame);
+		p->steps[i] = h->steps[i];
+		blob_ref(p->steps[i].frame);
+		if (p->steps[i].aged)
+			blob_ref(p->steps[i].aged);
 	}
 	return p;
 }

@@ -14,6 +14,10 @@
  * expected. With more, or with far fewer, it changes: then peers get a full
  * digest. So that no walk over the objects is needed for that, all fingerprints
  * are kept in full width, too: 4 to 5 bytes an object more.
+ *
+ * A list of some size keeps ages (FORMAT.md, "Ages"). Those who have them get
+ * frames by age where these are smaller; those who ask for them get them with
+ * the generation of the full digest.
  */
 #ifndef DIGESTD_MESH_LIST_HISTORY_H
 #define DIGESTD_MESH_LIST_HISTORY_H
@@ -37,6 +41,8 @@ enum { LIST_HISTORY_STEPS = 1024 }; /* that are kept, at most */
 struct list_step {
 	uint64_t from;
 	struct blob *frame;
+	struct blob *aged; /* by age; null: it is not smaller */
+	uint64_t gone;     /* entries that go */
 };
 
 /* A generation, and what leads to it. Immutable, of any thread. */
@@ -46,6 +52,7 @@ struct list_publication {
 	unsigned width;
 	struct blob *full; /* of full_generation, which is not above */
 	uint64_t full_generation;
+	struct blob *ages; /* of full_generation; null: it keeps none */
 	size_t nsteps; /* oldest first; the last one leads to generation */
 	struct list_step steps[];
 };
@@ -56,6 +63,10 @@ void list_publication_free(struct list_publication *p);
 /* The step from a generation; nsteps: there is none. */
 size_t list_publication_find(const struct list_publication *p, uint64_t from);
 
+/* The frame of a step, for a reader with ages or without. Has one more user. */
+struct blob *list_publication_frame(const struct list_publication *p,
+				    size_t step, bool aged);
+
 /* Bytes of the frames from a step on. */
 size_t list_publication_bytes(const struct list_publication *p, size_t step);
 
@@ -65,6 +76,13 @@ size_t list_publication_bytes(const struct list_publication *p, size_t step);
  */
 struct blob *list_publication_frames(const struct list_publication *p,
 				     size_t step);
+
+/*
+ * The same for a reader who has ages; or, by `ages`, one who gets them first:
+ * then the step is that from full_generation, or nsteps.
+ */
+struct blob *list_publication_aged_frames(const struct list_publication *p,
+					  size_t step, bool ages);
 
 struct list_history;
 

@@ -8,6 +8,11 @@
 
 #include "codec/delta.h"
 
+enum {
+	LEAST_AGED = 1024, /* entries: fewer are not worth the asking */
+	AGED_SHARE = 4,    /* of the entries: when so many have gone */
+};
+
 struct peer_digest *peer_digest_take(struct scd_bloom *bloom)
 {
 	struct peer_digest *d = calloc(1, sizeof(*d));
@@ -88,8 +93,15 @@ size_t peer_digest_memory(const struct peer_digest *d)
 	return d->bloom.bits ? scd_bloom_bytes(&d->bloom) : 0;
 }
 
-/* What is known of the list that a slot has. */
-static int peer_digest_of_list(const struct peer_slot *slot,
+bool peer_digest_wants_ages(const struct peer_digest *d)
+{
+	return !d->has_ages && d->nkeys >= LEAST_AGED &&
+	       d->gone >= d->nkeys / AGED_SHARE;
+}
+
+/* What is known of the list that a slot has, of which so many entries have
+ * gone. */
+static int peer_digest_of_list(const struct peer_slot *slot, uint64_t gone,
 			       struct scd_digest_info *info,
 			       struct peer_digest **out)
 {
@@ -106,6 +118,8 @@ static int peer_digest_of_list(const struct peer_slot *slot,
 	d->instance = info->instance;
 	d->generation = info->generation;
 	d->nkeys = info->nkeys;
+	d->gone = gone;
+	d->has_ages = scd_list_has_ages(peer_table_list(slot));
 	d->fp = peer_table_fp(slot);
 	*out = d;
 	return SCD_OK;
@@ -121,22 +135,28 @@ int peer_digest_read_list(const struct peer_digest_bytes *in,
 
 	if (!error)
 		error = peer_table_set(slot, list);
-	return error ? error : peer_digest_of_list(slot, info, out);
+	return error ? error : peer_digest_of_list(slot, 0, info, out);
 }
 
-/* Applies the first of some frames; *used: its length. */
+/* Applies the first of some frames. *used: its length; *gone grows by the
+ * entries that go. */
 static int peer_digest_apply_frame(const struct peer_digest_bytes *in,
-				   size_t at, size_t *used)
+				   size_t at, size_t *used, uint64_t *gone)
 {
 	const struct peer_slot *slot = &in->base->slot;
 	struct scd_list_change change;
 	uint64_t generation;
-	int error = scd_list_frame_decode(in->at + at, in->len - at, in->limits,
-					  peer_table_list(slot), used,
-					  &generation, &change);
+	int error;
 
+	if (in->at[at] == SCD_LIST_FRAME_AGES)
+		return peer_table_set_ages(slot, in->at + at, in->len - at,
+					   used);
+	error = scd_list_frame_decode(in->at + at, in->len - at, in->limits,
+				      peer_table_list(slot), used, &generation,
+				      &change);
 	if (error)
 		return error;
+	*gone += change.nremoved;
 	error = peer_table_change(slot, &change, generation);
 	scd_list_change_free(&change);
 	return error;
@@ -160,12 +180,13 @@ int peer_digest_read_frames(const struct peer_digest_bytes *in,
 			    struct peer_digest **out)
 {
 	int error = peer_digest_is_base(in->base) ? SCD_OK : SCD_EBASE;
+	uint64_t gone = in->base->gone;
 	size_t used;
 
 	if (!error && !in->len)
 		error = SCD_ETRUNC;
 	for (size_t at = 0; !error && at < in->len; at += used)
-		error = peer_digest_apply_frame(in, at, &used);
+		error = peer_digest_apply_frame(in, at, &used, &gone);
 	return error ? error
-		     : peer_digest_of_list(&in->base->slot, info, out);
+		     : peer_digest_of_list(&in->base->slot, gone, info, out);
 }

@@ -20,6 +20,8 @@ struct peer_digest {
 	struct scd_bloom bloom; /* of a list: its shape, without bits */
 	struct peer_slot slot;  /* of a list; else its table is null */
 	uint64_t instance, generation, nkeys;
+	uint64_t gone; /* entries of a list since it came whole */
+	bool has_ages; /* of a list: FORMAT.md, "Ages" */
 	double fill; /* the share of its bits that are set */
 	double fp; /* false positives that its fill predicts */
 };
@@ -59,15 +61,23 @@ static inline bool peer_digest_is_list(const struct peer_digest *d)
 	return d->slot.table;
 }
 
+/*
+ * Whether it is time to ask for the ages of a list. They are half as large as a
+ * full digest, and save some 5 bits for each entry that goes: so many have gone
+ * that it will pay.
+ */
+bool peer_digest_wants_ages(const struct peer_digest *d);
+
 /* Bytes of memory of its array; of a list, none: see peer_table_memory(). */
 size_t peer_digest_memory(const struct peer_digest *d);
 
 /*
- * Reads a full list, or frames for the list that a slot has, of base, and gives
- * it to the slot. In the decoder's thread. Returns 0 with a digest that has one
- * user, and *info as scd_list_info(); or the errors of scd_list_decode() and
- * scd_list_frame_decode(): then *out stays as it is, but frames before the one
- * that does not fit have been applied. SCD_EBASE: the slot's list is not base.
+ * Reads a full list, or frames for the list that a slot has, of base, with its
+ * ages or without, and gives it to the slot. In the decoder's thread. Returns 0
+ * with a digest that has one user, and *info as scd_list_info(); or the errors
+ * of scd_list_decode(), scd_list_frame_decode() and scd_list_ages_decode():
+ * then *out stays as it is, but frames before the one that does not fit have
+ * been applied. SCD_EBASE: the slot's list is not base.
  */
 int peer_digest_read_list(const struct peer_digest_bytes *in,
 			  const struct peer_slot *slot,

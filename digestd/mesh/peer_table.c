@@ -286,6 +286,24 @@ int peer_table_change(const struct peer_slot *slot,
 	return error;
 }
 
+int peer_table_set_ages(const struct peer_slot *slot, const uint8_t *in,
+			size_t len, size_t *used)
+{
+	struct peer_table *t = slot->table;
+	struct scd_list *list = scd_table_list(t->table, slot->number);
+	int error;
+
+	if (!list)
+		return SCD_EBASE;
+	peer_table_uncount(t, list);
+	error = scd_list_has_ages(list)
+			? SCD_EBASE
+			: scd_list_ages_decode(in, len, list, used);
+	peer_table_count(t, list);
+	peer_table_note(t);
+	return error;
+}
+
 void peer_table_remove(const struct peer_slot *slot)
 {
 	struct peer_table *t = slot->table;

@@ -103,6 +103,11 @@ int peer_table_change(const struct peer_slot *slot,
 		      const struct scd_list_change *change,
 		      uint64_t generation);
 
+/* Has a slot's list keep ages, which in begins with. Errors as
+ * scd_list_ages_decode(), and SCD_EBASE: there is no list, or one with ages. */
+int peer_table_set_ages(const struct peer_slot *slot, const uint8_t *in,
+			size_t len, size_t *used);
+
 /* Removes and frees a slot's list, if it has one. */
 void peer_table_remove(const struct peer_slot *slot);
 

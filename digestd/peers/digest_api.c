@@ -274,8 +274,10 @@ static void digest_api_send_full(struct digest_api *api, struct exchange *x,
 
 static const char *digest_api_form(const struct digest_answer *delta)
 {
+	if (delta->ages)
+		return DIGEST_IM_AGES;
 	if (delta->list)
-		return DIGEST_IM_FRAMES;
+		return delta->aged ? DIGEST_IM_AGED : DIGEST_IM_FRAMES;
 	return delta->conditional ? DIGEST_IM_CONDITIONAL : DIGEST_IM_XOR;
 }
 
@@ -300,8 +302,7 @@ static void digest_api_send_delta(struct digest_api *api, struct exchange *x,
 				  const struct publication *p,
 				  const struct digest_answer *delta)
 {
-	struct blob *blob = delta->list ? list_publication_frames(p->list,
-								  delta->step)
+	struct blob *blob = delta->list ? digest_answer_frames(delta, p)
 					: blob_ref(delta->blob);
 	struct fields f;
 

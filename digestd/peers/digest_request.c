@@ -199,6 +199,10 @@ void digest_request_read(struct digest_request *r,
 		digest_request_takes(fields, "A-IM", DIGEST_IM_FRAMES);
 	r->ask.takes_stream =
 		digest_request_takes(fields, "A-IM", DIGEST_IM_STREAM);
+	r->ask.takes_aged =
+		digest_request_takes(fields, "A-IM", DIGEST_IM_AGED);
+	r->ask.takes_ages =
+		digest_request_takes(fields, "A-IM", DIGEST_IM_AGES);
 	r->ask.takes_lists =
 		digest_request_takes(fields, "Accept", DIGEST_TYPE_LIST);
 	r->ask.wait_s = digest_request_wait_of(fields);

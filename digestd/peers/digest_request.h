@@ -28,6 +28,8 @@ extern const struct digest_paths digest_paths_held, digest_paths_seen;
 #define DIGEST_IM_CONDITIONAL "scd-conditional"
 #define DIGEST_IM_FRAMES "scd-frames"
 #define DIGEST_IM_STREAM "scd-stream"
+#define DIGEST_IM_AGED "scd-aged" /* frames by age, too */
+#define DIGEST_IM_AGES "scd-ages" /* the same, behind the ages */
 
 /* The types of bodies (Content-Type, and Accept of who takes lists). */
 #define DIGEST_TYPE_ARRAY "application/scd-digest"

@@ -14,22 +14,39 @@
 #include "digestd/peers/peer_kind.h"
 #include "digestd/peers/token.h"
 
+/* The frames of a list that are taken. On a stream its owner sees when ages are
+ * worth their bytes. */
+static const char *peer_kind_digestd_frames(const struct digest_query *query)
+{
+	static const char *const forms[][2] = {
+		{ DIGEST_IM_FRAMES, DIGEST_IM_STREAM ", " DIGEST_IM_FRAMES },
+		{ DIGEST_IM_FRAMES ", " DIGEST_IM_AGES,
+		  DIGEST_IM_STREAM ", " DIGEST_IM_FRAMES ", " DIGEST_IM_AGES },
+		{ DIGEST_IM_FRAMES ", " DIGEST_IM_AGED,
+		  DIGEST_IM_STREAM ", " DIGEST_IM_FRAMES ", " DIGEST_IM_AGED },
+	};
+	const struct peer_digest *base = query->base;
+	const bool wants = query->stream ? !base->has_ages
+					 : peer_digest_wants_ages(base);
+
+	return forms[base->has_ages ? 2 : wants][query->stream];
+}
+
 static int peer_kind_digestd_add_base(const struct digest_query *query,
 				      struct fields *out)
 {
 	struct digest_tag tag = { query->base->instance,
 				  query->base->generation,
 				  peer_digest_is_list(query->base) };
-	static const char frames[] = DIGEST_IM_FRAMES,
-			  stream[] = DIGEST_IM_STREAM ", " DIGEST_IM_FRAMES,
-			  deltas[] = DIGEST_IM_CONDITIONAL ", " DIGEST_IM_XOR;
-	const char *forms = query->stream ? stream : frames;
+	static const char deltas[] = DIGEST_IM_CONDITIONAL ", " DIGEST_IM_XOR;
 	char etag[DIGEST_ETAG_BYTES + 1], wait[32];
 
 	digest_tag_write(&tag, etag);
 	snprintf(wait, sizeof(wait), "wait=%" PRId64, query->wait_s);
 	return fields_add(out, "If-None-Match", etag) ||
-	       fields_add(out, "A-IM", tag.list ? forms : deltas) ||
+	       fields_add(out, "A-IM",
+			  tag.list ? peer_kind_digestd_frames(query)
+				   : deltas) ||
 	       fields_add(out, "Prefer", wait);
 }
 

@@ -158,6 +158,70 @@ static void test_array_that_is_not_there(void **state)
 	}
 }
 
+/* Who wants ages gets them with the generation that they are of, also if that
+ * is the current one, and does not wait; who has them, frames by age. */
+static void test_ages(void **state)
+{
+	static const struct {
+		const char *label;
+		uint64_t has;
+		bool takes_aged, takes_ages;
+		struct digest_answer answer;
+	} cases[] = {
+#define FRAMES(n) .kind = DIGEST_ANSWER_DELTA, .from = n
+		{ "by rank", 8, false, false, { FRAMES(8), .step = 0 } },
+		{ "has ages", 9, true, false,
+		  { FRAMES(9), .step = 1, .aged = true } },
+		{ "has ages, and all", 10, true, false, WAIT(30) },
+		{ "wants ages of that one", 8, false, true,
+		  { FRAMES(8), .step = 0, .aged = true, .ages = true } },
+		{ "wants ages of another one", 9, false, true,
+		  { FRAMES(9), .step = 1 } },
+		{ "wants ages, and has all", 10, false, true, WAIT(30) },
+	};
+	struct list_publication *list =
+		calloc(1, sizeof(*list) + 2 * sizeof(list->steps[0]));
+	const struct publication p = {
+		.instance = INSTANCE, .generation = CURRENT, .list = list};
+
+	(void)state;
+	assert_non_null(list);
+	*list = (struct list_publication){ .generation = CURRENT,
+					   .full = blob_of(1000),
+					   .full_generation = 8,
+					   .ages = blob_of(500),
+					   .nsteps = 2 };
+	list->steps[0] = (struct list_step){ 8, blob_of(20), blob_of(15), 0 };
+	list->steps[1] = (struct list_step){ 9, blob_of(20), NULL, 0 };
+	for (size_t i = 0; i < NROWS(cases); i++) {
+		const struct digest_ask ask = {
+			.tags = { LIST(cases[i].has) },
+			.ntags = 1,
+			.takes_lists = true,
+			.takes_frames = true,
+			.takes_aged = cases[i].takes_aged,
+			.takes_ages = cases[i].takes_ages,
+			.wait_s = 30,
+		};
+		const struct digest_answer *wanted = &cases[i].answer;
+		struct digest_answer a = digest_answer_to(&ask, &p, 60);
+		struct blob *body;
+
+		if (a.kind != wanted->kind || a.from != wanted->from ||
+		    a.step != wanted->step || a.aged != wanted->aged ||
+		    a.ages != wanted->ages || a.wait_s != wanted->wait_s)
+			fail_msg("%s: %d", cases[i].label, a.kind);
+		if (a.kind != DIGEST_ANSWER_DELTA)
+			continue;
+		body = digest_answer_frames(&a, &p);
+		assert_int_equal(body->len,
+				 (a.ages ? 500 : 0) + 20 +
+					 (a.step ? 0 : a.aged ? 15 : 20));
+		blob_unref(body);
+	}
+	list_publication_free(list);
+}
+
 static void test_before_the_first(void **state)
 {
 	(void)state;
@@ -175,6 +239,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_answers),
 		cmocka_unit_test(test_array_that_is_not_there),
+		cmocka_unit_test(test_ages),
 		cmocka_unit_test(test_before_the_first),
 	};
 

@@ -267,10 +267,74 @@ static void test_whole(void **state)
 	}
 }
 
+/* Reads one byte after the other until there is none. */
+static size_t read_all(struct digest_stream *stream,
+		       const struct publication *p, uint8_t *got)
+{
+	size_t len = 0;
+	bool over;
+
+	while (digest_stream_read(stream, p, got + len, 1, &over))
+		len++;
+	assert_false(over);
+	return len;
+}
+
+/* A list of 100 of which 10 go at each step: after three steps it is told ages
+ * once, if it takes them, and gets frames by age from there on. */
+static void test_ages(void **state)
+{
+	enum { BY_AGE = 3, AGES = 5, STEPS = 8 };
+	static const uint8_t wanted[2][STEPS] = {
+		{ 1, 1, 1, 1, 1, 1, 1, 1 },
+		{ 1, 1, 1, BY_AGE, BY_AGE, BY_AGE, BY_AGE, BY_AGE },
+	};
+
+	(void)state;
+	make_frames();
+	for (int takes_ages = 0; takes_ages < 2; takes_ages++) {
+		struct digest_ask ask = ask_from(0);
+		struct digest_stream stream;
+		unsigned told = 0;
+		struct source s;
+
+		ask.takes_ages = takes_ages;
+		source_make(&s, 0, 0);
+		assert_true(begin(&stream, &ask, &s.p));
+		for (unsigned i = 0; i < STEPS; i++) {
+			static uint8_t got[3 * MOST];
+			size_t len, step = i;
+
+			list_publication_free(s.list);
+			source_make(&s, 0, i + 1);
+			s.list->nkeys = 100;
+			s.list->ages = blob_take(calloc(1, 2), 2);
+			s.list->ages->bytes[0] = AGES;
+			s.list->steps[step].gone = 10;
+			s.list->steps[step].aged = blob_take(calloc(1, 2), 2);
+			s.list->steps[step].aged->bytes[0] = BY_AGE;
+			len = read_all(&stream, &s.p, got);
+			assert_int_equal(got[0], wanted[takes_ages][i]);
+			if (got[0] == BY_AGE)
+				assert_true(len == 2);
+			if (len > frames[i]->len) { /* ages follow */
+				told++;
+				assert_int_equal(i, 2);
+				assert_int_equal(got[frames[i]->len], AGES);
+			}
+		}
+		assert_int_equal(told, takes_ages);
+		digest_stream_end(&stream);
+		list_publication_free(s.list);
+	}
+	free_frames();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_any_pieces),
+		cmocka_unit_test(test_ages),
 		cmocka_unit_test(test_left_behind),
 		cmocka_unit_test(test_full_is_smaller),
 		cmocka_unit_test(test_who_begins),

@@ -262,14 +262,14 @@ static void test_no_memory(void **state)
 	unsigned failed = 0, lost = 0;
 
 	(void)state;
-	for (unsigned n = 1; n < 60; n++) {
+	for (unsigned n = 2; n < 120; n++) {
 		struct reader r = { 0 };
 		struct owner o = owner_of(0);
 		int error;
 
-		owner_add(&o, 500);
+		owner_add(&o, n % 2 ? 500 : 1500);
 		assert_int_equal(owner_publish(&o), SCD_OK);
-		alloc_fail_at(n);
+		alloc_fail_at(n / 2);
 		owner_remove(&o, 100);
 		owner_add(&o, 100);
 		error = owner_publish(&o);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "digestd/mesh/digest_answer.h"
 #include "digestd/mesh/list_history.h"
 #include "digestd/mesh/peer_table.h"
 #include "digestd/mesh/peerset.h"
@@ -260,6 +261,122 @@ static void test_numbers(void **state)
 	peer_table_unref(t);
 }
 
+/* The oldest go, and others come. */
+static void node_turn(struct node *n, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		catalog_remove(n->catalog, &n->keys[i]);
+	n->nkeys -= count;
+	memmove(n->keys, n->keys + count, n->nkeys * sizeof(*n->keys));
+	node_add(n, count);
+}
+
+/* Takes what a peer that knows of ages is answered. Returns the bytes. */
+static size_t follow_answer(struct node *n)
+{
+	const struct publication p = { .instance = n->instance,
+				       .generation = n->published->generation,
+				       .list = n->published };
+	const struct digest_ask ask = {
+		.tags = { { n->instance, n->digest->generation, true } },
+		.ntags = 1,
+		.takes_lists = true,
+		.takes_frames = true,
+		.takes_aged = n->digest->has_ages,
+		.takes_ages = peer_digest_wants_ages(n->digest),
+	};
+	const struct digest_answer a = digest_answer_to(&ask, &p, 0);
+	struct blob *body;
+	size_t len;
+
+	if (a.kind == DIGEST_ANSWER_UNCHANGED)
+		return 0;
+	assert_int_equal(a.kind, DIGEST_ANSWER_DELTA);
+	body = digest_answer_frames(&a, &p);
+	len = body->len;
+	assert_int_equal(read_frames(n, body->bytes, len), SCD_OK);
+	assert_int_equal(n->digest->generation, p.generation);
+	blob_unref(body);
+	return len;
+}
+
+/* A peer asks for ages when a quarter has gone, gets them once, and after that
+ * fewer bytes than by rank. */
+static void test_ages(void **state)
+{
+	size_t by_age = 0, by_rank = 0;
+	unsigned aged = 0, told = 0;
+	struct peer_table *t;
+	struct node n;
+
+	(void)state;
+	assert_int_equal(peer_table_new(&t, 1), SCD_OK);
+	node_start(&n, 7);
+	node_add(&n, 3000);
+	node_publish(&n);
+	assert_true(peer_table_claim(t, &n.slot));
+	follow_full(&n);
+	for (unsigned i = 0; i < 300; i++) {
+		const bool had = n.digest->has_ages;
+		size_t len;
+
+		node_turn(&n, 30);
+		node_publish(&n);
+		len = follow_answer(&n);
+		len += follow_answer(&n); /* at once, if it wants ages */
+		told += n.digest->has_ages && !had;
+		if (i < 200)
+			continue;
+		aged += n.digest->has_ages;
+		by_age += len;
+		by_rank += list_publication_bytes(n.published,
+						  n.published->nsteps - 1);
+	}
+	assert_int_equal(told, 1);
+	assert_int_equal(aged, 100);
+	assert_true(by_age + 100 * 30 * 5 / 8 < by_rank);
+	for (size_t i = 0; i < n.nkeys; i++)
+		assert_true(scd_list_has(peer_table_list(&n.slot),
+					 &n.keys[i]));
+	assert_int_equal(n.digest->nkeys, n.nkeys);
+	peer_table_remove(&n.slot);
+	node_end(&n);
+	peer_table_unref(t);
+}
+
+/* Ages of another list, and such as are there already, are refused. */
+static void test_bad_ages(void **state)
+{
+	struct peer_table *t;
+	struct blob *ages;
+	struct node n;
+
+	(void)state;
+	assert_int_equal(peer_table_new(&t, 1), SCD_OK);
+	node_start(&n, 7);
+	node_add(&n, 2000);
+	node_publish(&n);
+	assert_true(peer_table_claim(t, &n.slot));
+	follow_full(&n);
+	ages = blob_ref(n.published->ages);
+	node_turn(&n, 10);
+	node_publish(&n);
+	follow_frames(&n);
+	assert_int_equal(read_frames(&n, ages->bytes, ages->len),
+			 SCD_ECHECKSUM);
+	assert_false(n.digest->has_ages);
+	blob_unref(ages);
+	ages = n.published->ages;
+	assert_int_equal(n.published->full_generation, n.digest->generation);
+	assert_int_equal(read_frames(&n, ages->bytes, ages->len), SCD_OK);
+	assert_true(n.digest->has_ages);
+	assert_int_equal(read_frames(&n, ages->bytes, ages->len), SCD_EBASE);
+	peer_table_remove(&n.slot);
+	assert_int_equal(read_frames(&n, ages->bytes, ages->len), SCD_EBASE);
+	node_end(&n);
+	peer_table_unref(t);
+}
+
 /* Frames that do not fit change nothing, but for what went before them. */
 static void test_bad_frames(void **state)
 {
@@ -447,6 +564,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_views),
 		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_ages),
+		cmocka_unit_test(test_bad_ages),
 		cmocka_unit_test(test_bad_frames),
 		cmocka_unit_test(test_readers_and_a_decoder),
 		cmocka_unit_test(test_no_memory),

@@ -212,6 +212,36 @@ static void test_fields(void **state)
 	}
 }
 
+/* Of lists, which frames are taken. */
+static void test_frames(void **state)
+{
+	static const struct {
+		const char *forms;
+		bool frames, aged, ages;
+	} cases[] = {
+		{ "scd-frames", true, false, false },
+		{ "scd-frames, scd-aged", true, true, false },
+		{ "scd-frames, scd-ages", true, false, true },
+		{ "scd, scd-aged;q=0", false, false, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(cases); i++) {
+		struct digest_request r;
+		struct fields f;
+
+		fields_init(&f);
+		assert_int_equal(fields_add(&f, "A-IM", cases[i].forms), 0);
+		digest_request_read(&r, &digest_paths_held,
+				    (struct field_part){ "/", 1 }, &f);
+		if (r.ask.takes_frames != cases[i].frames ||
+		    r.ask.takes_aged != cases[i].aged ||
+		    r.ask.takes_ages != cases[i].ages)
+			fail_msg("%s", cases[i].forms);
+		fields_free(&f);
+	}
+}
+
 /* What a node says of itself; what is no dictionary says nothing. */
 static void test_node(void **state)
 {
@@ -287,6 +317,7 @@ int main(void)
 		cmocka_unit_test(test_tags),
 		cmocka_unit_test(test_fields),
 		cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_frames),
 		cmocka_unit_test(test_node),
 		cmocka_unit_test(test_suspects),
 	};

@@ -46,6 +46,48 @@ static const struct {
 	{ "squid", true, DATE, "", "If-Modified-Since: " DATE "\n" },
 };
 
+/* Of a list, frames; by age, if it has ages; and the ages, when a quarter of
+ * its entries has gone, or by a stream when its owner wants to. */
+static void test_forms_of_frames(void **state)
+{
+	static const struct {
+		uint64_t nkeys, gone;
+		bool has_ages, stream;
+		const char *forms;
+	} cases[] = {
+		{ 4000, 0, false, false, "scd-frames" },
+		{ 4000, 999, false, false, "scd-frames" },
+		{ 4000, 1000, false, false, "scd-frames, scd-ages" },
+		{ 1000, 5000, false, false, "scd-frames" },
+		{ 4000, 0, true, false, "scd-frames, scd-aged" },
+		{ 4000, 0, true, true, "scd-stream, scd-frames, scd-aged" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(cases); i++) {
+		struct peer_digest list = {
+			.instance = 10,
+			.generation = 3,
+			.slot.table = (struct peer_table *)&list,
+			.nkeys = cases[i].nkeys,
+			.gone = cases[i].gone,
+			.has_ages = cases[i].has_ages,
+		};
+		struct digest_query query = { .token = "t",
+					      .introduction = "",
+					      .base = &list,
+					      .base_modified = "",
+					      .stream = cases[i].stream };
+		struct fields out;
+
+		fields_init(&out);
+		assert_int_equal(peer_kind_find("digestd")->query(&query, &out),
+				 0);
+		assert_string_equal(fields_get(&out, "A-IM"), cases[i].forms);
+		fields_free(&out);
+	}
+}
+
 static void test_queries(void **state)
 {
 	(void)state;
@@ -73,7 +115,8 @@ static void test_queries(void **state)
 static void test_queries_of_lists(void **state)
 {
 	static const char *const forms[] = { "scd-frames",
-					     "scd-stream, scd-frames" };
+					     "scd-stream, scd-frames, "
+					     "scd-ages" };
 
 	(void)state;
 	for (int stream = 0; stream < 2; stream++) {
@@ -304,6 +347,7 @@ int main(void)
 		cmocka_unit_test(test_registry),
 		cmocka_unit_test(test_queries),
 		cmocka_unit_test(test_queries_of_lists),
+		cmocka_unit_test(test_forms_of_frames),
 		cmocka_unit_test(test_queries_without_memory),
 		cmocka_unit_test(test_objects),
 		cmocka_unit_test(test_squid_headers),
