@@ -170,6 +170,39 @@ def test_stream(make_cluster, origin):
         stream.close()
 
 
+def test_ages(make_cluster, origin):
+    """A peer of a node that evicts asks for the ages of its objects, once, and
+    follows by frames that name what goes by its age."""
+    c = start(make_cluster, origin, placement="keep", cache_size="1M").start()
+    a, b = c.nodes
+    names = [f"o{i}" for i in range(4000)]
+    pages(origin, names)
+    for at in range(0, 4000, 20):
+        fill(a, names[at:at + 20])
+        if at >= 2000 and peer_of(b, a)["digest"]["ages"]:
+            break
+    c.wait_settled()
+    before = peer_of(b, a)
+    assert before["digest"]["ages"], before
+    etag = fetch(a, Accept=LIST).get("ETag")
+    fill(a, names[at + 20:at + 60])
+    c.wait_settled()
+    after = peer_of(b, a)
+    assert after["digest"]["ages"] and after["unfit"] == 0
+    assert after["full_received"] == before["full_received"]
+    tag = {"If-None-Match": etag, "Accept": LIST}
+    aged = fetch(a, **tag, **{"A-IM": "scd-frames, scd-aged"})
+    frames = fetch(a, **tag, **{"A-IM": "scd-frames"})
+    assert aged.get("IM") == "scd-aged" and frames.get("IM") == "scd-frames"
+    assert aged.get("ETag") == frames.get("ETag")
+    assert len(aged.body) < len(frames.body)
+    tag["If-None-Match"] = fetch(a, Accept=LIST).get("ETag")
+    ages = fetch(a, **tag, **{"A-IM": "scd-frames, scd-ages"})
+    assert ages.status == 226 and ages.get("IM") == "scd-ages"
+    assert ages.body[0] == 5
+    check_hits(b, names[at:at + 60:10])
+
+
 def test_pause(make_cluster, origin):
     """A node that stands still for a while gets the frames that it has missed,
     and no full digest."""
