@@ -10,6 +10,10 @@
  * whatever the width is, and there is no false hit but those that the
  * fingerprints make.
  *
+ * Where digests are coded, frames are by age where that is smaller, as for peers
+ * that have the ages (docs/FORMAT.md, "Ages"); what these have cost once is not
+ * counted. Sizes that are computed are of frames by rank.
+ *
  * A list of so many entries that libscd would have a wider one (a 32nd of its
  * fingerprints) goes on being asked here as it is.
  *
@@ -33,6 +37,7 @@ enum {
 	 * all peers, which has grown by itself */
 	LIST_TENTHS = 45,
 	TABLE_TENTHS = 36,
+	LEAST_AGED = 1024, /* entries of a list that begins to keep ages */
 };
 
 /* One proxy's list. */
@@ -317,6 +322,26 @@ static int lists_sort_change(const struct lists *l,
 	return err ? err : scd_list_change_sort(out);
 }
 
+/* The bytes of a frame, by rank or by age. */
+static int lists_code_frame(const struct list_summary *p,
+			    const struct scd_list_change *change, size_t *len)
+{
+	uint8_t *bytes = NULL;
+	size_t aged = 0;
+	int err = scd_list_frame_encode(p->coded, change, p->generation, &bytes,
+					len);
+
+	free(bytes);
+	bytes = NULL;
+	if (!err && scd_list_has_ages(p->coded))
+		err = scd_list_aged_frame_encode(p->coded, change,
+						 p->generation, &bytes, &aged);
+	free(bytes);
+	if (aged && aged < *len)
+		*len = aged;
+	return err;
+}
+
 /* Codes a publication's frame and digest, and changes the list. */
 static int lists_code_change(const struct lists *l, struct list_summary *p,
 			     const struct scd_list_change *change,
@@ -327,13 +352,12 @@ static int lists_code_change(const struct lists *l, struct list_summary *p,
 	int err = 0;
 
 	if (p->generation > 1)
-		err = scd_list_frame_encode(p->coded, change, p->generation,
-					    &bytes, &len);
-	free(bytes);
-	bytes = NULL;
+		err = lists_code_frame(p, change, &len);
 	out->coded[PROTOCOL_CONDITIONAL] = len;
 	if (!err)
 		err = scd_list_change(p->coded, change, p->generation);
+	if (!err && p->nentries >= LEAST_AGED)
+		err = scd_list_keep_ages(p->coded);
 	if (err || !lists_need_full(l, p, len))
 		return err;
 	err = scd_list_encode(p->coded, &bytes, &len);
