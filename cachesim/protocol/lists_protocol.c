@@ -10,8 +10,8 @@
  * whatever the width is, and there is no false hit but those that the
  * fingerprints make.
  *
- * Where digests are coded, frames are by age where that is smaller, as for peers
- * that have the ages (docs/FORMAT.md, "Ages"); what these have cost once is not
+ * Where digests are coded, frames are by age where that is smaller, as for
+ * peers that have ages (docs/FORMAT.md, "Ages"); what these cost once is not
  * counted. Sizes that are computed are of frames by rank.
  *
  * A list of so many entries that libscd would have a wider one (a 32nd of its
