@@ -16,6 +16,8 @@ enum {
 	LOGGED_SHARE = 4, /* of the entries: the log has as many changes, */
 	LEAST_LOGGED = 4096, /* or so many */
 	LEAST_AGED = 1024, /* entries of a list that begins to keep ages */
+	MOST_AGED = 1 << 18, /* to read a frame by age takes .8 ms then */
+	FEW_AGED = 64,       /* that go from a longer one take less */
 };
 
 const char *const digest_form_names[] = { "auto", "list", "array", NULL };
@@ -339,7 +341,17 @@ static bool list_history_wants_full(const struct list_history *h)
 	       h->generation - h->full_generation > room;
 }
 
-/* The frame by age; null: it is not smaller than the other one. */
+/* Whether what a frame by age saves is worth what it takes to read: 3 ns for
+ * each entry of the list, or 10 us for each that goes. */
+static bool list_history_age_pays(const struct list_history *h,
+				  const struct scd_list_change *change)
+{
+	return change->nremoved && scd_list_has_ages(h->list) &&
+	       (list_history_entries_of(h->list) <= MOST_AGED ||
+		change->nremoved <= FEW_AGED);
+}
+
+/* The frame by age; null: it does not pay, or is not smaller than the other. */
 static struct blob *list_history_aged(const struct list_history *h,
 				      const struct scd_list_change *change,
 				      uint64_t generation,
@@ -348,7 +360,7 @@ static struct blob *list_history_aged(const struct list_history *h,
 	uint8_t *bytes;
 	size_t len;
 
-	if (!change->nremoved || !scd_list_has_ages(h->list) ||
+	if (!list_history_age_pays(h, change) ||
 	    scd_list_aged_frame_encode(h->list, change, generation, &bytes,
 				       &len))
 		return NULL;
