@@ -224,9 +224,10 @@ static void readers_have_the_same_ages(void **state)
 {
 	struct cache *cache = cache_new(WIDTH, 5);
 	struct scd_list *reader = reader_of(cache->list), *late = NULL;
+	const int rounds = rounds_of(400, 4000);
 
 	(void)state;
-	for (int i = 0; i < rounds_of(400, 4000); i++) {
+	for (int i = 0; i < rounds; i++) {
 		struct scd_list_change c = cache_next(cache);
 		struct blob frame = frame_of(cache, &c, i % 3 != 0);
 
@@ -236,7 +237,7 @@ static void readers_have_the_same_ages(void **state)
 		cache_step(cache, &c);
 		if (i % 16 == 0)
 			have_same_ages(reader, cache->list);
-		if (i == 200)
+		if (i == rounds / 2)
 			late = reader_of(cache->list);
 		free(frame.bytes);
 		scd_list_change_free(&c);
