@@ -106,6 +106,7 @@ class Bench:
     def __init__(self, arguments, folder):
         self.a, self.folder, self.new = arguments, folder, 0
         self.cluster = scd.Cluster(1, cooperate=False, cache_size="4G",
+                                   digest_form="array",
                                    threads=str(arguments.threads),
                                    placement=arguments.placement or None)
         self.node, self.peers = self.cluster.nodes[0], None
