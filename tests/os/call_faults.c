@@ -97,7 +97,7 @@ CALL_WRAPPER(int, epoll_wait, (int a, struct epoll_event *b, int c, int d),
 CALL_WRAPPER(ssize_t, read, (int a, void *b, size_t c), (a, b, c), -1)
 CALL_WRAPPER(ssize_t, write, (int a, const void *b, size_t c), (a, b, c), -1)
 CALL_WRAPPER(FILE *, fopen, (const char *a, const char *b), (a, b), NULL)
-CALL_WRAPPER(int, fclose, (FILE *a), (a), EOF)
+CALL_WRAPPER(int, fclose, (FILE *a), (a), (__real_fclose(a), EOF))
 CALL_WRAPPER(int, rename, (const char *a, const char *b), (a, b), -1)
 CALL_WRAPPER(int, fsync, (int a), (a), -1)
 CALL_WRAPPER(int, fstat, (int a, struct stat *b), (a, b), -1)

@@ -186,8 +186,8 @@ static int taken_there(const char *fds, const char *names, int first)
 		assert_int_equal(fcntl(g.at[0].fd, F_GETFD), FD_CLOEXEC);
 		assert_true(fcntl(g.at[0].fd, F_GETFL) & O_NONBLOCK);
 		err = (int)g.n;
-		listen_given_free(&g);
 	}
+	listen_given_free(&g);
 	for (int i = 0; i < MOVED; i++) {
 		if (kept[i] < 0)
 			continue;

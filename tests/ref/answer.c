@@ -85,7 +85,7 @@ static void answer(int error, const uint8_t *bytes, size_t len)
 
 	must(fwrite(&total, sizeof(total), 1, stdout) == 1);
 	must(fputs(word, stdout) >= 0);
-	if (!error)
+	if (!error && len)
 		must(fwrite(bytes, 1, len, stdout) == len);
 	must(fflush(stdout) == 0);
 }

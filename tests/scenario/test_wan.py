@@ -1,7 +1,7 @@
 """Nodes at locations that are far from each other and from the origin, over
 links that lose packets. With SCD_TEST_LONG four locations of four nodes, which
-measure how long to wait for each other; else they are told, as a busy machine is
-no distance."""
+measure how long to wait for each other; else they are told how long, as a busy
+machine is no distance."""
 
 import concurrent.futures
 import os
