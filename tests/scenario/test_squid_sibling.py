@@ -76,10 +76,14 @@ def test_the_digest_is_as_squids_are(sibling, origin):
     assert request(node.peer, STORE_DIGEST, method="POST").status == 405
     count = node.status()["squid"]
     assert (count["sent"], count["not_modified"]) == (2, 1)
-    # what is gone is not in the next one
-    assert request(node.admin, url(origin, 0), method="PURGE").status == 200
-    until(lambda: node.status()["squid"]["keys"] == OBJECTS - 1, what="next")
-    assert not holds(request(node.peer, STORE_DIGEST).body, url(origin, 0))
+    # what is gone is not in the next one, but for false positives
+    gone = [url(origin, i) for i in range(10)]
+    assert all(request(node.admin, uri, method="PURGE").status == 200
+               for uri in gone)
+    until(lambda: node.status()["squid"]["keys"] == OBJECTS - len(gone),
+          what="next")
+    body = request(node.peer, STORE_DIGEST).body
+    assert sum(holds(body, uri) for uri in gone) < 4
 
 
 def test_what_a_squid_may_ask(sibling, origin):
