@@ -38,7 +38,8 @@ int64_t __wrap_loop_now_ms(const struct loop *loop)
 }
 
 void __wrap_log_write(enum log_level level, const char *part,
-		      const char *format, ...);
+		      const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 void __wrap_log_write(enum log_level level, const char *part,
 		      const char *format, ...)
 {
