@@ -11,6 +11,7 @@
 #include "digestd/os/access_log.h"
 #include "tests/loopback.h"
 #include "tests/proxy/two_nodes.h"
+#include "tests/rounds.h"
 #include "tests/unit.h"
 
 #define FORMAT "%{method} %{url} %{status} %{bytes} %{source} %{reason} " \
@@ -109,6 +110,7 @@ static void who_sent_it(void **state)
 					"%{host} %{from} \"%{agent}\" "
 					"%{referer} %{trace_id} %{protocol}"),
 			 0);
+	usleep(50000u * (unsigned)rounds_slowness()); /* for its thread */
 	free(ask(port_a(), "GET", "/hit", "User-Agent: an agent\r\n"
 		 "Referer: http://r/\r\n"
 		 "traceparent: 00-" TRACE "36-00f067aa0ba902b7-01\r\n"));
