@@ -120,7 +120,7 @@ def test_a_peer_is_told_at_once(make_cluster, origin, tmp_path):
     asked = origin.count()
     for i in range(20):
         r = b.get(f"/{i}")
-        assert r.source == "peer"
+        assert r.source == "peer", (i, r.get("Cache-Status"))
         assert r.body == body_of(f"/{i}", 100 if i % 2 else LARGE)
     assert origin.count() == asked
 
