@@ -522,7 +522,7 @@ static void connections_made_beforehand(void **state)
 	assert_int_equal(at.accepted, 0);
 	warm(NULL);
 	turn_until(&at.ended, 1);
-	shaken = atomic_load(&at.shaken); /* to a server it looks as if it was */
+	shaken = atomic_load(&at.shaken); /* to its server that was one */
 	warm(right);
 	turn_until(&at.shaken, shaken + 1);
 	begin("GET", "/ok", right, &seen);
