@@ -112,6 +112,8 @@ def test_a_peer_is_told_at_once(make_cluster, origin, tmp_path):
         page(origin, f"/{i}", 100 if i % 2 else LARGE)
         a.get(f"/{i}")
     written(a, 20)
+    # a disk of whose node no peer has heard is asked about at the origin
+    until(lambda: a.knows(b) and b.knows(a), what="each other")
     restart(a, signal.SIGKILL)
     until(lambda: b.peer_status("n1")["digest"]
           and b.peer_status("n1")["digest"]["keys"] == 20
