@@ -212,7 +212,7 @@ def folder_is_distributed():
 
 def container_is_of_the_packages():
     text = text_of("docs", "examples", "Containerfile")
-    assert re.findall(r"^FROM docker.io/library/(\S+)", text, re.M) \
+    assert re.findall(r"^FROM (\S+)", text, re.M) \
         == ["debian:12-slim"] * 2
     copied = re.search(r"^COPY --from=build (.*) /tmp/$", text, re.M)[1]
     for pattern in copied.split():

@@ -23,7 +23,7 @@ from cluster import until
 
 SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 CONTAINERFILE = os.path.join("docs", "examples", "Containerfile")
-BASE = "docker.io/library/debian:12-slim"
+BASE = "debian:12-slim"
 FIRST_HIT_S = 60
 USER = 990  # of the Containerfile
 
@@ -36,7 +36,7 @@ case "$*" in
 	install -o digestd -m 400 /etc/digestd.key /run/credentials/cluster.key
 	CREDENTIALS_DIRECTORY=/run/credentials setpriv --reuid digestd \
 		--regid digestd --init-groups \
-		/usr/sbin/digestd -c /etc/digestd.conf 2>/work/journal &
+		/usr/sbin/digestd -c /etc/digestd.conf 2>/mnt/journal &
 	echo $! >/run/digestd.pid ;;
 *) exit 1 ;;
 esac
@@ -161,16 +161,16 @@ def test_from_apt_install_to_the_first_remote_hit(store, packages, origin):
     (packages / "scd-origin").write_text("#!/bin/sh\n")
     (packages / "script").write_text(install_and_ask(ports))
     container = store.container(BASE)
-    options = [*store.apt, "-v", f"{packages}:/work:rw"]
+    options = [*store.apt, "-v", f"{packages}:/mnt:rw"]
 
     def run(command):
         return output(*store.command(container, "sh", "-ec", command,
                                      options=options))
     run("apt-get update -qq; apt-get install -y -qq --no-install-recommends "
-        "curl openssl >/dev/null 2>&1; cd /work; "
+        "curl openssl >/dev/null 2>&1; cd /mnt; "
         "install systemctl scd-origin /usr/local/bin")
     began = time.monotonic()
-    said = run("cd /work; sh script 2>&1")
+    said = run("cd /mnt; sh script 2>&1")
     took = time.monotonic() - began
     store("rm", container)
     assert 'cache2; fwd=uri-miss; fwd-status=200; ' in said, said
