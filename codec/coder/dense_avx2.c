@@ -10,7 +10,6 @@
 
 #include <immintrin.h>
 
-#include "codec/coder/ans.h"
 #include "codec/cpu.h"
 #include "codec/coder/shuffles.h"
 
@@ -405,34 +404,20 @@ TARGET static void dense_avx2_decode(struct scd__dense_decoding *d)
 struct encoder {
 	__m256i freq, inverse, shift;
 	__m256i last; /* the last class, in every byte */
-	uint32_t start[256]; /* by byte */
+	struct scd__dense_symbols symbols;
 	struct scd__shuffles compress;
 };
 
 TARGET static void dense_avx2_make_encoder(const struct scd__dense_model *model,
 					   struct encoder *e)
 {
-	uint32_t freq[8] = {0}, inverse[8] = {0}, shift[8] = {0};
-	const unsigned last = model->nclasses - 1;
+	const struct scd__dense_symbols *s = &e->symbols;
 
-	for (unsigned c = 0; c <= last; c++) {
-		freq[c] = model->freq[c];
-		scd__ans_divisor(freq[c], &inverse[c], &shift[c]);
-	}
-	for (unsigned byte = 0; byte < 256; byte++) {
-		unsigned c = (unsigned)__builtin_popcount(byte);
-		unsigned rank = scd__dense_rank[byte];
-
-		c = c < last ? c : last;
-		if (c == last && model->escapes)
-			rank = SCD__DENSE_ESCAPE_RANK;
-		e->start[byte] =
-			model->start[c] + (rank - model->first[c]) * freq[c];
-	}
-	e->freq = _mm256_loadu_si256((const __m256i *)freq);
-	e->inverse = _mm256_loadu_si256((const __m256i *)inverse);
-	e->shift = _mm256_loadu_si256((const __m256i *)shift);
-	e->last = _mm256_set1_epi8((char)last);
+	scd__dense_symbols_make(model, &e->symbols);
+	e->freq = _mm256_loadu_si256((const __m256i *)s->freq);
+	e->inverse = _mm256_loadu_si256((const __m256i *)s->inverse);
+	e->shift = _mm256_loadu_si256((const __m256i *)s->shift);
+	e->last = _mm256_set1_epi8((char)(model->nclasses - 1));
 	scd__shuffles_compress(&e->compress);
 }
 
@@ -516,7 +501,7 @@ INLINE uint8_t *dense_avx2_encode_bytes(struct scd__dense_encoding *e,
 
 		UNROLL
 		for (unsigned j = 0; j < 8; j++)
-			start[j] = enc->start[from[8 * i + j]];
+			start[j] = enc->symbols.start[from[8 * i + j]];
 		at = dense_avx2_encode_step(
 			enc, &state[i],
 			_mm256_cvtepu8_epi32(_mm_loadl_epi64(

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "codec/coder/ans.h"
 #include "codec/error.h"
 
 /* clang-format off */
@@ -319,4 +320,28 @@ int scd__dense_finish(struct scd__dense_model *model)
 		start += (uint32_t)model->nsyms[c] * model->freq[c];
 	}
 	return SCD_OK;
+}
+
+void scd__dense_symbols_make(const struct scd__dense_model *model,
+			     struct scd__dense_symbols *symbols)
+{
+	const unsigned last = model->nclasses - 1;
+
+	*symbols = (struct scd__dense_symbols){0};
+	for (unsigned c = 0; c <= last; c++) {
+		symbols->freq[c] = model->freq[c];
+		scd__ans_divisor(model->freq[c], &symbols->inverse[c],
+				 &symbols->shift[c]);
+	}
+	for (unsigned byte = 0; byte < 256; byte++) {
+		unsigned c = (unsigned)__builtin_popcount(byte);
+		unsigned rank = scd__dense_rank[byte];
+
+		c = c < last ? c : last;
+		if (c == last && model->escapes)
+			rank = SCD__DENSE_ESCAPE_RANK;
+		symbols->start[byte] =
+			model->start[c] +
+			(rank - model->first[c]) * symbols->freq[c];
+	}
 }

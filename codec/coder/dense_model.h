@@ -86,4 +86,15 @@ void scd__dense_fit(const uint64_t hist[SCD__DENSE_COUNTS],
  */
 int scd__dense_finish(struct scd__dense_model *model);
 
+/* What an encoder looks up: by class, the divisor of scd__ans_divisor(); by
+ * byte, the first slot of its symbol, which may be the escape. */
+struct scd__dense_symbols {
+	uint32_t freq[8], inverse[8], shift[8];
+	uint32_t start[256];
+};
+
+/* Fills them in for a finished model; what is of no class is 0. */
+void scd__dense_symbols_make(const struct scd__dense_model *model,
+			     struct scd__dense_symbols *symbols);
+
 #endif

@@ -9,7 +9,6 @@
 
 #include <arm_neon.h>
 
-#include "codec/coder/ans.h"
 #include "codec/coder/shuffles.h"
 
 #define INLINE static inline __attribute__((always_inline))
@@ -342,8 +341,8 @@ static void dense_neon_decode(struct scd__dense_decoding *d)
 /* What the encoder looks up by class, in 32 bits. */
 struct encoder {
 	uint8x16x2_t freq, inverse, shift;
-	uint8x16_t last;     /* the last class, in every byte */
-	uint32_t start[256]; /* by byte */
+	uint8x16_t last; /* the last class, in every byte */
+	struct scd__dense_symbols symbols;
 	struct scd__shuffles compress;
 };
 
@@ -355,28 +354,15 @@ INLINE uint8x16x2_t dense_neon_load_table(const uint32_t of[8])
 static void dense_neon_make_encoder(const struct scd__dense_model *model,
 				    struct encoder *e)
 {
-	uint32_t freq[8] = {0}, inverse[8] = {0}, shift[8] = {0};
-	const unsigned last = model->nclasses - 1;
+	uint32_t left[8]; /* a shift to the right is one to the left by less */
 
-	for (unsigned c = 0; c <= last; c++) {
-		freq[c] = model->freq[c];
-		scd__ans_divisor(freq[c], &inverse[c], &shift[c]);
-		shift[c] = 0 - shift[c]; /* to the left by less */
-	}
-	for (unsigned byte = 0; byte < 256; byte++) {
-		unsigned c = (unsigned)__builtin_popcount(byte);
-		unsigned rank = scd__dense_rank[byte];
-
-		c = c < last ? c : last;
-		if (c == last && model->escapes)
-			rank = SCD__DENSE_ESCAPE_RANK;
-		e->start[byte] =
-			model->start[c] + (rank - model->first[c]) * freq[c];
-	}
-	e->freq = dense_neon_load_table(freq);
-	e->inverse = dense_neon_load_table(inverse);
-	e->shift = dense_neon_load_table(shift);
-	e->last = vdupq_n_u8((uint8_t)last);
+	scd__dense_symbols_make(model, &e->symbols);
+	for (unsigned c = 0; c < 8; c++)
+		left[c] = 0 - e->symbols.shift[c];
+	e->freq = dense_neon_load_table(e->symbols.freq);
+	e->inverse = dense_neon_load_table(e->symbols.inverse);
+	e->shift = dense_neon_load_table(left);
+	e->last = vdupq_n_u8((uint8_t)(model->nclasses - 1));
 	scd__shuffles_compress(&e->compress);
 }
 
@@ -422,7 +408,7 @@ INLINE uint8_t *dense_neon_encode_step(const struct encoder *e,
 
 	UNROLL
 	for (unsigned i = 0; i < 8; i++)
-		start[i] = e->start[from[i]];
+		start[i] = e->symbols.start[from[i]];
 	index[0] = vreinterpretq_u8_u32(
 		vmlaq_u32(each, vmovl_u16(vget_low_u16(wide)), ones));
 	index[1] = vreinterpretq_u8_u32(
