@@ -590,6 +590,7 @@ struct teller_settings part_settings_of_telling(const struct config *c)
 		.start_ms = PURGE_START_MS,
 		.unheard_ms = PURGE_UNHEARD_MS,
 		.new_ms = PURGE_NEW_MS,
+		.numbers = c->purge_peers && c->nkeys,
 		.awaits = c->purge_peers && c->members && c->nkeys,
 		.disk_path = c->disk_path,
 		.tls = c->tls_peer_client,

@@ -61,7 +61,7 @@ static char *purge_answer_text(const struct purge *p)
 
 	json_object_set_new(o, "purged",
 			    json_integer((json_int_t)p->purging.purged));
-	if (p->answers)
+	if (json_object_size(p->answers))
 		json_object_set(o, "peers", p->answers);
 	text = json_dumps(o, 0);
 	json_decref(o);

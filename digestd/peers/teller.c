@@ -495,7 +495,7 @@ int teller_set(struct teller *t, const struct teller_settings *settings)
 	teller_change_list(t, peers, n);
 	t->settings = *settings;
 	t->settings.peers = NULL; /* not needed any more */
-	__atomic_store_n(&t->tells, n || settings->awaits, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->tells, settings->numbers, __ATOMIC_RELAXED);
 	teller_turn(t);
 	return 0;
 }

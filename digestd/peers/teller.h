@@ -59,7 +59,9 @@ struct teller_settings {
 				acknowledgements count for 3/4 of that */
 	unsigned new_ms; /* so long a peer that comes may be unknown to some
 			    others, see invalidation_log_hold_floors() */
-	bool awaits; /* peers may come: what is purged before is told then */
+	bool numbers; /* what is purged is numbered also while there are no
+			 peers: who comes, by a reload, say, is told of it */
+	bool awaits;  /* peers will come, and it waits for the first to */
 	struct tls_client *tls;
 	struct serving_desk *desk; /* purges are strict; null: they are not */
 	const char *disk_path; /* of lives.h; null: there is no disk */
@@ -83,7 +85,7 @@ void teller_stop(struct teller *t);
 /* Frees it, and who waits. *t becomes null; null is allowed. */
 void teller_free(struct teller **t);
 
-/* Whether there is anybody to tell, or may be later; from any thread. */
+/* Whether what is purged is to be numbered; from any thread. */
 bool teller_tells(const struct teller *t);
 
 /* Who waits until peers have applied a number. Zero but for the first five. */

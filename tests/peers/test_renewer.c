@@ -164,7 +164,8 @@ static struct teller_settings settings_of(struct upstream peers[PEERS])
 {
 	struct teller_settings s = { .peers = peers, .npeers = PEERS,
 				     .timeout_ms = 50000, .start_ms = 2000,
-				     .unheard_ms = 8000, .desk = at.desk };
+				     .unheard_ms = 8000, .numbers = true,
+				     .desk = at.desk };
 
 	for (unsigned i = 0; i < PEERS; i++)
 		peers[i] = (struct upstream){ .name = at.peers[i].name,

@@ -185,6 +185,7 @@ static struct teller_settings settings_of(unsigned first, unsigned end,
 				     .timeout_ms = at.timeout_ms,
 				     .start_ms = 200,
 				     .unheard_ms = UNHEARD_MS,
+				     .numbers = true,
 				     .awaits = true };
 
 	for (unsigned i = first; i < end; i++)
@@ -508,6 +509,25 @@ static void a_purge_before_there_are_peers(void **state)
 	turn_until(second_knows_first);
 }
 
+/* Nor is it awaited that somebody comes: a reload lists a peer, which may hold
+ * an older copy. */
+static void a_purge_of_a_node_that_awaits_nobody(void **state)
+{
+	const struct teller_settings s = { .timeout_ms = at.timeout_ms,
+					   .start_ms = 200,
+					   .unheard_ms = UNHEARD_MS,
+					   .numbers = true };
+
+	(void)state;
+	assert_int_equal(teller_new(at.loop, at.cache, &s, &at.teller), 0);
+	assert_true(teller_tells(at.teller));
+	assert_true(cache_has_caught_up(at.cache));
+	assert_string_equal(answers_to(purge("http://h/1"), WAIT_MS), "{}");
+	assert_int_equal(set_peers(1, 2), 0);
+	assert_int_equal(needs("http://h/1"), 1);
+	turn_until(second_knows_first);
+}
+
 /* What it acknowledged it has dropped; it asks itself for what it has lost. */
 static void a_peer_is_restarted(void **state)
 {
@@ -563,6 +583,7 @@ int main(void)
 		TEST(a_peer_forgets_meanwhile),
 		TEST(a_peer_that_is_away),
 		TEST(a_purge_before_there_are_peers),
+		TEST(a_purge_of_a_node_that_awaits_nobody),
 		TEST(a_peer_is_restarted),
 		TEST(no_memory_for_a_list),
 	};
