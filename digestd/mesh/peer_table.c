@@ -13,6 +13,7 @@ enum {
 	LINE_ENTRIES = 25, /* that a lookup compares, at most on average */
 	LEAST_PEERS = 15,
 	CELL_BITS = 16, /* of an entry: the peer's number and its tag */
+	MOST_AHEAD = 4, /* times as many entries as there are */
 };
 
 /* A view that looks up. */
@@ -34,7 +35,12 @@ struct peer_table {
 	struct scd_table *table;
 	struct peer_table_watcher watcher;
 	unsigned npeers;
-	uint64_t entries;    /* the decoder's: of all lists */
+	/* the decoder's */
+	uint64_t entries; /* of all lists */
+	uint64_t nlists;
+	uint64_t room; /* entries for which there is some, 0: not known */
+	/* anybody's */
+	atomic_uint nclaimed;
 	atomic_size_t lists; /* bytes of them */
 	atomic_size_t bytes; /* of the table */
 	_Atomic uint64_t epoch;   /* as the decoder left it */
@@ -134,6 +140,8 @@ bool peer_table_claim(struct peer_table *t, struct peer_slot *out)
 		if (!peer_table_is_free(t, i))
 			continue;
 		t->numbers[i].taken = true;
+		atomic_fetch_add_explicit(&t->nclaimed, 1,
+					  memory_order_relaxed);
 		*out = (struct peer_slot){ t, i };
 		return true;
 	}
@@ -147,6 +155,7 @@ void peer_table_leave(const struct peer_slot *slot)
 	assert(t->numbers[slot->number].taken);
 	t->numbers[slot->number].taken = false;
 	t->numbers[slot->number].left = t->turn;
+	atomic_fetch_sub_explicit(&t->nclaimed, 1, memory_order_relaxed);
 }
 
 struct peer_table_use *peer_table_begin(struct peer_table *t)
@@ -234,6 +243,7 @@ static void peer_table_uncount(struct peer_table *t,
 			       const struct scd_list *list)
 {
 	t->entries -= peer_table_entries_of(list);
+	t->nlists--;
 	atomic_fetch_sub_explicit(&t->lists, peer_table_bytes_of(list),
 				  memory_order_relaxed);
 }
@@ -241,8 +251,31 @@ static void peer_table_uncount(struct peer_table *t,
 static void peer_table_count(struct peer_table *t, const struct scd_list *list)
 {
 	t->entries += peer_table_entries_of(list);
+	t->nlists++;
 	atomic_fetch_add_explicit(&t->lists, peer_table_bytes_of(list),
 				  memory_order_relaxed);
+}
+
+/*
+ * Makes room for what peers without a list will bring, if their lists are like
+ * those that have come: a table that grows by itself is filled four times over
+ * until all have come. For a few times what there is at most, as nobody knows
+ * whether they come; without memory, for nothing.
+ */
+static void peer_table_make_room(struct peer_table *t,
+				 const struct scd_list *list)
+{
+	const uint64_t nclaimed = atomic_load_explicit(&t->nclaimed,
+						       memory_order_relaxed);
+	const uint64_t entries = t->entries + peer_table_entries_of(list);
+	uint64_t expected = entries * nclaimed / (t->nlists + 1);
+
+	if (expected <= entries || entries <= t->room)
+		return;
+	if (expected > MOST_AHEAD * entries)
+		expected = MOST_AHEAD * entries;
+	if (!scd_table_reserve(t->table, expected))
+		t->room = expected;
 }
 
 int peer_table_set(const struct peer_slot *slot, struct scd_list *list)
@@ -254,6 +287,8 @@ int peer_table_set(const struct peer_slot *slot, struct scd_list *list)
 	peer_table_reclaim(t);
 	if (old)
 		peer_table_uncount(t, old);
+	else
+		peer_table_make_room(t, list);
 	error = scd_table_set(t->table, slot->number, list);
 	if (!error && t->watcher.set)
 		t->watcher.set(t->watcher.arg, slot->number, old, list);
@@ -314,6 +349,7 @@ void peer_table_remove(const struct peer_slot *slot)
 	peer_table_reclaim(t);
 	peer_table_uncount(t, list);
 	scd_table_remove(t->table, slot->number);
+	t->room = 0;
 	if (t->watcher.set)
 		t->watcher.removed(t->watcher.arg, slot->number, list);
 	scd_list_free(&list);

@@ -261,6 +261,55 @@ static void test_numbers(void **state)
 	peer_table_unref(t);
 }
 
+/* What a table takes besides its lists, with 5 bytes an entry. */
+static size_t table_bytes(const struct peer_table *t, unsigned nlists)
+{
+	return peer_table_memory(t) - (size_t)nlists * KEYS * 5;
+}
+
+/* A table in which one peer after the other gets a list; npeers have come.
+ * Returns how often it grew. */
+static unsigned fill_table(struct peer_table *t, unsigned npeers)
+{
+	size_t before = table_bytes(t, 0);
+	unsigned grown = 0;
+
+	for (unsigned i = 0; i < npeers; i++) {
+		struct node n;
+
+		node_start(&n, i + 1);
+		n.slot = (struct peer_slot){ t, i };
+		follow_full(&n);
+		peerset_unref(view_of(NULL, &n, 1)); /* so that old goes */
+		grown += table_bytes(t, i + 1) > before + before / 8;
+		before = table_bytes(t, i + 1);
+		node_end(&n);
+	}
+	return grown;
+}
+
+/* A table that gets many lists one after the other has room for them in time,
+ * and does not wait in vain with much more. */
+static void test_room(void **state)
+{
+	enum { MANY = 128, HERE = 32 };
+	struct peer_slot slot;
+	struct peer_table *t;
+
+	(void)state;
+	for (unsigned all = 0; all < 2; all++) {
+		const unsigned nlists = all ? MANY : HERE;
+
+		assert_int_equal(peer_table_new(&t, MANY), SCD_OK);
+		for (unsigned i = 0; i < MANY; i++)
+			assert_true(peer_table_claim(t, &slot));
+		assert_in_range(fill_table(t, nlists), 1, 6);
+		assert_in_range(table_bytes(t, nlists), KEYS * nlists * 3,
+				KEYS * nlists * (all ? 4 : 14));
+		peer_table_unref(t);
+	}
+}
+
 /* The oldest go, and others come. */
 static void node_turn(struct node *n, size_t count)
 {
@@ -564,6 +613,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_views),
 		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_ages),
 		cmocka_unit_test(test_bad_ages),
 		cmocka_unit_test(test_bad_frames),
