@@ -15,12 +15,13 @@
 #include "digestd/http/fields.h"
 #include "digestd/fetch/fetch.h"
 #include "digestd/os/loop.h"
+#include "tests/fetch/accepting.h"
 #include "tests/fetch/fetched.h"
 #include "tests/loopback.h"
 
 #define OK "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-enum { MAX_CONNECTIONS = 64, BIG = 1000000, REQUEST_MAX = 4096 };
+enum { BIG = 1000000, REQUEST_MAX = 4096 };
 
 /* What the server answers; null: nothing. Then it closes, or not. */
 /* clang-format off */
@@ -49,10 +50,9 @@ static const struct deed {
 static char big[BIG];
 
 static struct {
-	int listen_fd;
+	struct accepting server;
 	unsigned port;
-	pthread_t thread, connections[MAX_CONNECTIONS];
-	atomic_uint accepted, requests, ended;
+	atomic_uint requests, ended;
 	pthread_mutex_t lock;
 	char request[REQUEST_MAX]; /* the last one, under the lock */
 	struct loop *loop;
@@ -137,24 +137,13 @@ static void *serve_one(void *arg)
 	return NULL;
 }
 
-static void *serve(void *arg)
-{
-	int fd;
-
-	while ((fd = accept(at.listen_fd, NULL, NULL)) >= 0)
-		pthread_create(&at.connections[at.accepted++], NULL, serve_one,
-			       (void *)(intptr_t)fd);
-	return arg;
-}
-
 static int set_up_with(unsigned max_per_host)
 {
 	signal(SIGPIPE, SIG_IGN);
 	for (size_t i = 0; i < BIG; i++)
 		big[i] = (char)('a' + i % 23 + i / 1000 % 3);
-	at.accepted = at.requests = at.ended = 0;
-	at.listen_fd = loopback_listen(&at.port);
-	assert_int_equal(pthread_create(&at.thread, NULL, serve, NULL), 0);
+	at.requests = at.ended = 0;
+	accepting_begin(&at.server, loopback_listen(&at.port), serve_one);
 	assert_int_equal(loop_new(&at.loop), 0);
 	return fetcher_new(at.loop, FETCHER_DATA, max_per_host, &at.fetcher);
 }
@@ -176,11 +165,7 @@ static int tear_down(void **state)
 	(void)state;
 	fetcher_free(&at.fetcher);
 	loop_free(&at.loop);
-	shutdown(at.listen_fd, SHUT_RDWR);
-	pthread_join(at.thread, NULL);
-	for (unsigned i = 0; i < at.accepted; i++)
-		pthread_join(at.connections[i], NULL);
-	close(at.listen_fd);
+	accepting_end(&at.server);
 	return 0;
 }
 
@@ -220,7 +205,7 @@ static void a_connection_is_used_again(void **state)
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(get(i % 2 ? "/ok" : "/nobody"),
 				 FETCH_COMPLETE);
-	assert_int_equal(at.accepted, 1);
+	assert_int_equal(at.server.accepted, 1);
 	assert_int_equal(at.requests, 5);
 }
 
@@ -230,11 +215,11 @@ static void but_not_after_these(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < NROWS(paths); i++) {
-		unsigned before = at.accepted;
+		unsigned before = at.server.accepted;
 
 		assert_int_equal(get(paths[i]), FETCH_COMPLETE);
 		assert_int_equal(get("/ok"), FETCH_COMPLETE);
-		assert_int_equal(at.accepted, before + 1 + !i);
+		assert_int_equal(at.server.accepted, before + 1 + !i);
 	}
 }
 
@@ -243,7 +228,7 @@ static void a_server_that_closes_kept_connections(void **state)
 	(void)state;
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(get("/bye"), FETCH_COMPLETE);
-	assert_int_equal(at.accepted, 20);
+	assert_int_equal(at.server.accepted, 20);
 }
 
 /* It is there before the next request, and no loop has seen it yet. */
@@ -258,7 +243,7 @@ static void what_comes_unasked_is_no_answer(void **state)
 	fetched_end(&seen);
 	assert_int_equal(seen.done.result, FETCH_COMPLETE);
 	assert_int_equal(seen.status, 200);
-	assert_int_equal(at.accepted, 2);
+	assert_int_equal(at.server.accepted, 2);
 }
 
 /* It closes when it sees the request: once more, on a new connection. */
@@ -267,7 +252,7 @@ static void a_request_that_was_not_read_is_repeated(void **state)
 	(void)state;
 	assert_int_equal(get("/later-none"), FETCH_COMPLETE);
 	assert_int_equal(get("/later-none"), FETCH_COMPLETE);
-	assert_int_equal(at.accepted, 2);
+	assert_int_equal(at.server.accepted, 2);
 	assert_int_equal(at.requests, 3);
 }
 
@@ -301,7 +286,7 @@ static void cancelled_when_it_was_there(void **state)
 	}
 	assert_int_equal(get("/ok"), FETCH_COMPLETE);
 	assert_int_equal(at.requests, 4);
-	assert_int_equal(at.accepted, 1);
+	assert_int_equal(at.server.accepted, 1);
 }
 
 static void warm(unsigned n)
@@ -314,7 +299,7 @@ static void warm(unsigned n)
 
 static void await_accepted(unsigned n)
 {
-	while (at.accepted < n)
+	while (at.server.accepted < n)
 		loop_turn(at.loop, 5);
 	loop_turn(at.loop, 5);
 }
@@ -334,7 +319,7 @@ static void connections_are_there_before_a_request(void **state)
 		assert_int_equal(fetched_end(&seen[i]), FETCH_COMPLETE);
 		assert_int_equal(seen[i].done.timing.connect_ms, 0);
 	}
-	assert_int_equal(at.accepted, 2);
+	assert_int_equal(at.server.accepted, 2);
 	warm(3);
 	await_accepted(3);
 	/* which is none */
@@ -352,7 +337,7 @@ static void but_no_more_than_the_limit(void **state)
 	assert_int_equal(get("/ok"), FETCH_COMPLETE);
 	warm(1);
 	assert_int_equal(get("/ok"), FETCH_COMPLETE);
-	assert_int_equal(at.accepted, 1);
+	assert_int_equal(at.server.accepted, 1);
 }
 
 static void a_host_has_a_limit(void **state)
@@ -368,7 +353,7 @@ static void a_host_has_a_limit(void **state)
 				 i == 2 ? FETCH_BAD : FETCH_COMPLETE);
 	}
 	/* "/none" came on a kept connection, and on one of its own */
-	assert_int_equal(at.accepted, 3);
+	assert_int_equal(at.server.accepted, 3);
 }
 
 static void cancelled_while_it_waits(void **state)
@@ -397,7 +382,7 @@ static void pauses_lose_nothing(void **state)
 	assert_int_equal(seen.len, BIG);
 	assert_true(seen.calls > 3);
 	assert_int_equal(get("/ok"), FETCH_COMPLETE);
-	assert_int_equal(at.accepted, 1);
+	assert_int_equal(at.server.accepted, 1);
 }
 
 /* One request with a method of its own. */
@@ -424,7 +409,7 @@ static void a_post_uses_a_connection_again(void **state)
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(ask_once(i % 2 ? "POST" : "DELETE", "/ok",
 					  NULL), FETCH_COMPLETE);
-	assert_int_equal(at.accepted, 1);
+	assert_int_equal(at.server.accepted, 1);
 	assert_int_equal(at.requests, 5);
 }
 
@@ -439,12 +424,12 @@ static void but_not_after_a_second(void **state)
 	while (loop_now_ms(at.loop) < until_ms)
 		assert_int_equal(loop_turn(at.loop, 50), 0);
 	assert_int_equal(get("/ok"), FETCH_COMPLETE);
-	assert_int_equal(at.accepted, 1);
+	assert_int_equal(at.server.accepted, 1);
 	until_ms = loop_now_ms(at.loop) + 1050;
 	while (loop_now_ms(at.loop) < until_ms)
 		assert_int_equal(loop_turn(at.loop, 50), 0);
 	assert_int_equal(ask_once("POST", "/ok", NULL), FETCH_COMPLETE);
-	assert_int_equal(at.accepted, 2);
+	assert_int_equal(at.server.accepted, 2);
 }
 
 /* Its server has closed it, which the loop has not seen yet. */
@@ -455,7 +440,7 @@ static void nor_one_that_has_ended(void **state)
 	while (atomic_load(&at.ended) == 0)
 		usleep(1000);
 	assert_int_equal(ask_once("POST", "/ok", NULL), FETCH_COMPLETE);
-	assert_int_equal(at.accepted, 2);
+	assert_int_equal(at.server.accepted, 2);
 }
 
 static void upload_more(void *arg)
@@ -502,13 +487,13 @@ static void who_uploads_shares_with_nobody_else(void **state)
 	(void)state;
 	assert_int_equal(ask_once("POST", "/ok", &upload), FETCH_COMPLETE);
 	assert_int_equal(get("/ok"), FETCH_COMPLETE);
-	assert_int_equal(at.accepted, 2);
+	assert_int_equal(at.server.accepted, 2);
 	assert_int_equal(ask_once("PUT", "/ok", &upload), FETCH_COMPLETE);
 	assert_int_equal(get("/ok"), FETCH_COMPLETE);
-	assert_int_equal(at.accepted, 2);
+	assert_int_equal(at.server.accepted, 2);
 	assert_int_equal(ask_once("GET", "/ok", &upload), FETCH_COMPLETE);
 	assert_int_equal(ask_once("POST", "/ok", &upload), FETCH_COMPLETE);
-	assert_int_equal(at.accepted, 3);
+	assert_int_equal(at.server.accepted, 3);
 }
 
 /* The server ends kept connections when it has read a request: nobody knows
@@ -544,14 +529,14 @@ static void what_is_not_safe_is_sent_once(void **state)
 		assert_int_equal(ask_once("POST", "/ok",
 					  rows[i].upload ? &once : NULL),
 				 FETCH_COMPLETE);
-		accepted = at.accepted;
+		accepted = at.server.accepted;
 		before = at.requests;
 		assert_int_equal(ask_once(rows[i].method, "/later-none",
 					  rows[i].upload),
 				 rows[i].requests > 1 ? FETCH_COMPLETE :
 							FETCH_BAD);
 		assert_int_equal(at.requests - before, rows[i].requests);
-		assert_in_range(at.accepted, accepted, accepted + 1);
+		assert_in_range(at.server.accepted, accepted, accepted + 1);
 	}
 }
 
@@ -598,7 +583,7 @@ static void names(void **state)
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(seen[i].done.result, FETCH_COMPLETE);
 	assert_int_equal(seen[3].done.result, FETCH_NOCONNECT);
-	assert_in_range(at.accepted, 1, 2);
+	assert_in_range(at.server.accepted, 1, 2);
 }
 
 static void forgotten_while_it_is_looked_up(void **state)

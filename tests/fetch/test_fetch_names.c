@@ -17,18 +17,18 @@
 #include "digestd/fetch/fetch.h"
 #include "digestd/os/loop.h"
 #include "digestd/os/resolver.h"
+#include "tests/fetch/accepting.h"
 #include "tests/fetch/fetched.h"
 #include "tests/loopback.h"
 
 #define OK "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-enum { MINUTE_MS = 60000, CONNECTIONS_MAX = 128 };
+enum { MINUTE_MS = 60000 };
 
 static struct {
-	int listen_fd;
+	struct accepting server;
 	unsigned port;
-	pthread_t thread, connections[CONNECTIONS_MAX];
-	atomic_uint accepted, asked; /* asked: the end of the last address */
+	atomic_uint asked; /* the end of the last address */
 	int64_t later_ms; /* than the clock says */
 	unsigned end;	  /* of the address that the name has; 0: none */
 	unsigned lookups;
@@ -134,29 +134,20 @@ static void *serve_one(void *arg)
 	return NULL;
 }
 
-static void *serve(void *arg)
-{
-	int fd;
-
-	while ((fd = accept(at.listen_fd, NULL, NULL)) >= 0)
-		pthread_create(&at.connections[at.accepted++], NULL, serve_one,
-			       (void *)(intptr_t)fd);
-	return arg;
-}
-
 static int set_up(void **state)
 {
 	struct sockaddr_in any = { .sin_family = AF_INET };
 	socklen_t len = sizeof(any);
+	int fd;
 
 	(void)state;
 	memset(&at, 0, sizeof(at));
-	at.listen_fd = socket(AF_INET, SOCK_STREAM, 0);
-	assert_int_equal(bind(at.listen_fd, (struct sockaddr *)&any, len), 0);
-	assert_int_equal(listen(at.listen_fd, CONNECTIONS_MAX), 0);
-	getsockname(at.listen_fd, (struct sockaddr *)&any, &len);
+	fd = socket(AF_INET, SOCK_STREAM, 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&any, len), 0);
+	assert_int_equal(listen(fd, ACCEPTING_MAX), 0);
+	getsockname(fd, (struct sockaddr *)&any, &len);
 	at.port = ntohs(any.sin_port);
-	assert_int_equal(pthread_create(&at.thread, NULL, serve, NULL), 0);
+	accepting_begin(&at.server, fd, serve_one);
 	assert_int_equal(loop_new(&at.loop), 0);
 	return fetcher_new(at.loop, FETCHER_DATA, 0, &at.fetcher);
 }
@@ -166,11 +157,7 @@ static int tear_down(void **state)
 	(void)state;
 	fetcher_free(&at.fetcher);
 	loop_free(&at.loop);
-	shutdown(at.listen_fd, SHUT_RDWR);
-	pthread_join(at.thread, NULL);
-	for (unsigned i = 0; i < at.accepted; i++)
-		pthread_join(at.connections[i], NULL);
-	close(at.listen_fd);
+	accepting_end(&at.server);
 	return 0;
 }
 
@@ -224,7 +211,7 @@ static void assert_asked(unsigned end, unsigned connections, unsigned lookups)
 {
 	assert_int_equal(get(NULL).result, FETCH_COMPLETE);
 	assert_int_equal(at.asked, end);
-	assert_int_equal(at.accepted, connections);
+	assert_int_equal(at.server.accepted, connections);
 	assert_int_equal(at.lookups, lookups);
 }
 
@@ -273,7 +260,7 @@ static void an_address_in_place_of_the_name(void **state)
 		assert_int_equal(get(&other).result, FETCH_COMPLETE);
 		assert_int_equal(at.asked, 2);
 	}
-	assert_int_equal(at.accepted, 2);
+	assert_int_equal(at.server.accepted, 2);
 	assert_int_equal(at.lookups, 0);
 	done = get(&nobody);
 	assert_int_equal(done.result, FETCH_NOCONNECT);
@@ -375,14 +362,14 @@ static void many_hosts(void **state)
 		}
 		/* they are looked through, and all that is young stays */
 		assert_int_equal(loop_turn(at.loop, 20), 0);
-		assert_int_equal(at.accepted, HOSTS);
+		assert_int_equal(at.server.accepted, HOSTS);
 	}
 	at.later_ms = HOUR_MS;
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(loop_turn(at.loop, 20), 0);
 	address = address_of(1, at.port);
 	assert_int_equal(get_at(&address), FETCH_COMPLETE);
-	assert_int_equal(at.accepted, HOSTS + 1);
+	assert_int_equal(at.server.accepted, HOSTS + 1);
 }
 
 /* The pool looks through what it has each 5 s, which a clock that is almost as

@@ -23,6 +23,7 @@
 #include "digestd/tls/tls.h"
 #include "digestd/tls/tls_client.h"
 #include "tests/codec/alloc.h"
+#include "tests/fetch/accepting.h"
 #include "tests/fetch/fetched.h"
 #include "tests/loopback.h"
 #include "tests/os/call_faults.h"
@@ -32,7 +33,6 @@
 #define OK "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 enum {
-	MAX_CONNECTIONS = 1024,
 	MAX_FAULTS = 200,
 	BIG = 1000000,
 	HUGE_BODY = 6 * BIG, /* more than the buffers of a socket take */
@@ -50,11 +50,10 @@ static char pattern[BIG];
 static pthread_t client; /* the thread that fetches */
 
 static struct {
-	int listen_fd;
+	struct accepting server;
 	unsigned port;
 	const char *version;
-	pthread_t thread, connections[MAX_CONNECTIONS];
-	atomic_uint accepted, requests, resumed, ended, tickets, shaken;
+	atomic_uint requests, resumed, ended, tickets, shaken;
 	bool slow; /* it reads nothing for a while, and the upload is huge */
 	struct loop *loop;
 	struct fetcher *fetcher;
@@ -197,16 +196,6 @@ static void *serve_one(void *arg)
 	return NULL;
 }
 
-static void *serve(void *arg)
-{
-	int fd;
-
-	while ((fd = accept(at.listen_fd, NULL, NULL)) >= 0)
-		pthread_create(&at.connections[at.accepted++], NULL, serve_one,
-			       (void *)(intptr_t)fd);
-	return arg;
-}
-
 /* The name has a second address, before the one of the server. */
 int getaddrinfo(const char *name, const char *port,
 		const struct addrinfo *hints, struct addrinfo **out)
@@ -294,11 +283,10 @@ static void end_spoiling(void)
 
 static void open_with(enum fetcher_use use, const char *version)
 {
-	at.accepted = at.requests = at.resumed = at.ended = 0;
+	at.requests = at.resumed = at.ended = 0;
 	at.tickets = at.shaken = 0;
 	at.version = version;
-	at.listen_fd = loopback_listen(&at.port);
-	assert_int_equal(pthread_create(&at.thread, NULL, serve, NULL), 0);
+	accepting_begin(&at.server, loopback_listen(&at.port), serve_one);
 	assert_int_equal(loop_new(&at.loop), 0);
 	assert_int_equal(fetcher_new(at.loop, use, 0, &at.fetcher), 0);
 }
@@ -312,11 +300,7 @@ static void close_all(void)
 {
 	fetcher_free(&at.fetcher);
 	loop_free(&at.loop);
-	shutdown(at.listen_fd, SHUT_RDWR);
-	pthread_join(at.thread, NULL);
-	for (unsigned i = 0; i < at.accepted; i++)
-		pthread_join(at.connections[i], NULL);
-	close(at.listen_fd);
+	accepting_end(&at.server);
 }
 
 /* The client */
@@ -373,7 +357,7 @@ static void connections_are_kept(void **state)
 		for (int i = 0; i < 10; i++)
 			assert_int_equal(ask(i % 2 ? "GET" : "POST", "/ok",
 					     right), FETCH_COMPLETE);
-		assert_int_equal(at.accepted, 1);
+		assert_int_equal(at.server.accepted, 1);
 		assert_int_equal(at.requests, 10);
 		close_all();
 	}
@@ -389,13 +373,13 @@ static void sessions_are_resumed_once_each(void **state)
 		for (int i = 0; i < 5; i++)
 			assert_int_equal(ask("GET", "/bye", right),
 					 FETCH_COMPLETE);
-		assert_int_equal(at.accepted, 5);
+		assert_int_equal(at.server.accepted, 5);
 		assert_int_equal(at.resumed, 4);
 		begin("GET", "/ok", right, &two[0]);
 		begin("GET", "/ok", right, &two[1]);
 		fetched_end(&two[0].got);
 		fetched_end(&two[1].got);
-		assert_int_equal(at.accepted, 7);
+		assert_int_equal(at.server.accepted, 7);
 		assert_int_equal(at.resumed, 5);
 		close_all();
 	}
@@ -441,7 +425,7 @@ static void bytes_both_ways(void **state)
 		assert_int_equal(paused.got.done.result, FETCH_COMPLETE);
 		assert_int_equal(paused.got.len, BIG);
 		assert_true(paused.got.calls > 3);
-		assert_int_equal(at.accepted, 2); /* uploads have their own */
+		assert_int_equal(at.server.accepted, 2); /* uploads have their own */
 		close_all();
 	}
 }
@@ -458,8 +442,8 @@ static void a_server_that_reads_late(void **state)
 		struct seen up = { 0 };
 
 		open_all(versions[v]);
-		assert_int_equal(setsockopt(at.listen_fd, SOL_SOCKET, SO_RCVBUF,
-					    &few, sizeof(few)), 0);
+		assert_int_equal(setsockopt(at.server.listen_fd, SOL_SOCKET,
+					    SO_RCVBUF, &few, sizeof(few)), 0);
 		begin("PUT", "/ok", right, &up);
 		assert_int_equal(fetched_end(&up.got), FETCH_COMPLETE);
 		assert_int_equal(up.sent, HUGE_BODY);
@@ -486,11 +470,11 @@ static void news_on_idle_connections(void **state)
 	assert_int_equal(ask("GET", "/ticket", right), FETCH_COMPLETE);
 	turn_until(&at.tickets, 1);
 	assert_int_equal(ask("GET", "/ok", right), FETCH_COMPLETE);
-	assert_int_equal(at.accepted, 1);
+	assert_int_equal(at.server.accepted, 1);
 	assert_int_equal(ask("GET", "/leave", right), FETCH_COMPLETE);
 	turn_until(&at.ended, 1);
 	assert_int_equal(ask("POST", "/ok", right), FETCH_COMPLETE);
-	assert_int_equal(at.accepted, 2);
+	assert_int_equal(at.server.accepted, 2);
 	assert_int_equal(at.requests, 4); /* none was asked twice */
 	close_all();
 }
@@ -519,7 +503,7 @@ static void connections_made_beforehand(void **state)
 	alloc_fail_at(0);
 	for (int i = 0; i < 5; i++)
 		loop_turn(at.loop, 1);
-	assert_int_equal(at.accepted, 0);
+	assert_int_equal(at.server.accepted, 0);
 	warm(NULL);
 	turn_until(&at.ended, 1);
 	shaken = atomic_load(&at.shaken); /* to its server that was one */
@@ -527,7 +511,7 @@ static void connections_made_beforehand(void **state)
 	turn_until(&at.shaken, shaken + 1);
 	begin("GET", "/ok", right, &seen);
 	assert_int_equal(fetched_end(&seen.got), FETCH_COMPLETE);
-	assert_int_equal(at.accepted, 2);
+	assert_int_equal(at.server.accepted, 2);
 	assert_int_equal(at.requests, 1);
 	close_all();
 }
@@ -565,7 +549,7 @@ static void handshakes_that_fail(void **state)
 			assert_int_equal(ask("GET", "/bye", right),
 					 FETCH_COMPLETE);
 		assert_int_equal(spoiler.accepted, 1);
-		assert_int_equal(at.accepted, 2);
+		assert_int_equal(at.server.accepted, 2);
 		assert_int_equal(at.resumed, 1);
 		end_spoiling();
 		close_all();
@@ -591,7 +575,7 @@ static void no_address_is_left(void **state)
 				     rows[i].trusted ? right : wrong),
 				 rows[i].result);
 		assert_int_equal(spoiler.accepted, 1);
-		assert_int_equal(at.accepted, 1);
+		assert_int_equal(at.server.accepted, 1);
 		assert_int_equal(at.requests, 0);
 		end_spoiling();
 		close_all();
