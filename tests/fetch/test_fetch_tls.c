@@ -425,7 +425,8 @@ static void bytes_both_ways(void **state)
 		assert_int_equal(paused.got.done.result, FETCH_COMPLETE);
 		assert_int_equal(paused.got.len, BIG);
 		assert_true(paused.got.calls > 3);
-		assert_int_equal(at.server.accepted, 2); /* uploads have their own */
+		/* uploads have their own */
+		assert_int_equal(at.server.accepted, 2);
 		close_all();
 	}
 }

@@ -3,6 +3,7 @@
 import os
 import re
 
+import beside
 import cluster as scd
 from cluster import until
 
@@ -23,7 +24,7 @@ def node_options():
     return {name: given[name] for name in ("nginx_key", "admission_tell")}
 
 
-class Nginx:
+class Nginx(beside.Asked):
     """The example, with this machine's paths and ports."""
 
     example, first_word = EXAMPLE, "worker_processes"
@@ -86,9 +87,6 @@ class Nginx:
             assert self.process.end() == 0, self.process.logged()
         self.process = None
 
-    def get(self, target, **args):
-        return scd.request(self.port, target, **args)
-
     def files(self):
         """The files of its cache, by their paths."""
         return [os.path.join(folder, name)
@@ -104,7 +102,7 @@ class Nginx:
         return until(find, what=f"a file for {target}")[0]
 
 
-class Pairs:
+class Pairs(beside.Pairs):
     """Some machines, each with an nginx and a digestd beside it."""
 
     def __init__(self, make_cluster, origin, folder, count, size="100g",
@@ -133,11 +131,3 @@ class Pairs:
     def stop(self):
         for nginx in self.nginx:
             nginx.stop()
-
-    def keys(self, i):
-        return self.nodes[i].status()["sidecar"]["keys"]
-
-    def wait_keys(self, i, n):
-        """The node has n keys of its nginx, and all others have its digest."""
-        until(lambda: self.keys(i) == n, what=f"{n} keys, not {self.keys(i)}")
-        self.cluster.wait_settled()

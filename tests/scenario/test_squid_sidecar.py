@@ -12,22 +12,22 @@ from email.utils import formatdate
 
 import pytest
 
+import beside
 import cluster as scd
 import servers
 import squids
+from beside import HOST, PlayedFeed
 from cluster import until
-from varnishes import PlayedFeed
 
 EXAMPLES = os.path.join(os.path.dirname(__file__), "..", "..", "docs",
                         "examples")
-HOST = "www.example.com"
 LONG = bool(os.environ.get("SCD_TEST_LONG"))
 
 pytestmark = pytest.mark.skipif(not shutil.which("squid"),
                                 reason="squid is not installed")
 
 
-class Squid(squids.Squid):
+class Squid(squids.Squid, beside.Asked):
     """The example, with this machine's paths and ports."""
 
     def __init__(self, data, memory="256 MB", more=""):
@@ -70,20 +70,6 @@ class Squid(squids.Squid):
     def fetch(self, path, host=HOST, **args):
         return self.get(f"http://{host}{path}", host=host, **args)
 
-    def has(self, paths):
-        """Those that it has for digestd."""
-        c = http.client.HTTPConnection("127.0.0.1", self.inner, timeout=20)
-        found = set()
-        for path in paths:
-            c.request("GET", path, headers={
-                "Host": HOST, "Cache-Control": "only-if-cached"})
-            r = c.getresponse()
-            r.read()
-            assert r.status in (200, 504)
-            if r.status == 200:
-                found.add(path)
-        c.close()
-        return found
 
 
 def page(origin, path, age=0):
@@ -95,7 +81,7 @@ def page(origin, path, age=0):
     origin.pages[path] = answer
 
 
-class Pairs:
+class Pairs(beside.Pairs):
     def __init__(self, make_cluster, origin):
         self.origin = origin
         self.cluster = make_cluster(2, squid_peers="127.0.0.1",
@@ -115,9 +101,6 @@ class Pairs:
         self.cluster.wait_settled()
         self.cluster.wait_heard()
 
-    def keys(self, i):
-        return self.nodes[i].status()["sidecar"]["keys"]
-
     def get(self, i, path):
         """How often the origin is asked for what a machine answers."""
         asked = self.origin.count(path)
@@ -131,8 +114,7 @@ class Pairs:
         for path in paths:
             page(self.origin, path, **how)
             assert self.get(i, path) == 1
-        until(lambda: self.keys(i) == n, 20, what=f"{n}, not {self.keys(i)}")
-        self.cluster.wait_settled()
+        self.wait_keys(i, n)
 
 
 @pytest.fixture

@@ -10,9 +10,8 @@ import pytest
 
 import servers
 import trafficservers
+from beside import HOST, PlayedFeed
 from cluster import until
-from trafficservers import HOST
-from varnishes import PlayedFeed
 
 needs_it = pytest.mark.skipif(not shutil.which("traffic_server"),
                               reason="trafficserver is not installed")

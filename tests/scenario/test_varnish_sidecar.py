@@ -13,8 +13,8 @@ import pytest
 import cluster as scd
 import servers
 import varnishes
+from beside import HOST, PlayedFeed
 from cluster import until
-from varnishes import HOST
 
 pytestmark = pytest.mark.skipif(
     not (shutil.which("varnishd") and shutil.which("varnishlog")),
@@ -182,7 +182,7 @@ def test_a_hit_makes_an_object_known_of_which_the_log_has_nothing(origin,
     page(origin, "/old")
     page(origin, "/x")
     old = f"http://{HOST}/old"
-    feed = varnishes.PlayedFeed(varnish.feed)
+    feed = PlayedFeed(varnish.feed)
     try:
         # its records are overwritten when varnish-feed starts
         varnish.start()
@@ -240,7 +240,7 @@ def test_no_false_negative_under_evictions(serve, tmp_path):
             "Cache-Control": f"max-age={1 if stale else 600}"}, b"x" * 2000)
     varnish = varnishes.Varnish(tmp_path, 1, 1, serve(answer).port, size="2m",
                                 more=("-p", "shortlived=0"))
-    feed = varnishes.PlayedFeed(varnish.feed)
+    feed = PlayedFeed(varnish.feed)
     try:
         varnish.start().follow()
         varnish.get("/followed")

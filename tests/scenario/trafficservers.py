@@ -1,17 +1,16 @@
 """Apache Traffic Server with a digestd beside it, by
 docs/examples/trafficserver-sidecar.txt and trafficserver-feed there."""
 
-import http.client
 import os
 import re
 import sys
 
+import beside
 import cluster as scd
 from cluster import until
 
 EXAMPLES = os.path.join(os.path.dirname(__file__), "..", "..", "docs",
                         "examples")
-HOST = "www.example.com"
 # Where everything is: all of it in a folder.
 RUNROOT = """\
 prefix: {0}
@@ -52,12 +51,12 @@ def example(name):
     return "\n".join(lines).strip("\n") + "\n"
 
 
-class TrafficServer:
+class TrafficServer(beside.Follower):
     """The example, with this machine's paths and ports."""
 
     def __init__(self, folder, data, origin_port, store="64M", records=""):
-        self.folder, self.process, self.follower = str(folder), None, None
-        self.port, self.store = scd.free_port(), store
+        super().__init__()
+        self.folder, self.inner, self.store = str(folder), self.port, store
         self.log = os.path.join(self.folder, "log", "digestd.log")
         self.feed = os.path.join(self.folder, "feed")
         for name in ("etc", "run", "log", "cache"):
@@ -118,41 +117,14 @@ class TrafficServer:
             os.path.join(self.folder, "follower.log"))
         return self
 
-    def stop(self):
-        if self.process:
-            self.process.end()
-        self.process = None
-
-    def stop_follower(self):
-        if self.follower:
-            assert self.follower.end() == 0, self.follower.logged()
-        self.follower = None
-
     def wipe(self):
         """Ends it, and removes all that it holds."""
         self.stop()
         os.unlink(os.path.join(self.folder, "cache", "cache.db"))
 
-    def get(self, target, **args):
-        return scd.request(self.port, target, **args)
-
-    def has(self, targets):
-        """Those that it has for digestd."""
-        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
-        found = set()
-        for target in targets:
-            c.request("GET", target, headers={
-                "Host": HOST, "Cache-Control": "only-if-cached"})
-            r = c.getresponse()
-            r.read()
-            assert r.status in (200, 504)
-            if r.status == 200:
-                found.add(target)
-        c.close()
-        return found
 
 
-class Pairs:
+class Pairs(beside.Pairs):
     """Some machines, each with a Traffic Server and a digestd beside it."""
 
     def __init__(self, make_cluster, origin, folder, count, **options):
@@ -180,13 +152,3 @@ class Pairs:
         for cache in self.caches:
             cache.stop_follower()
             cache.stop()
-
-    def keys(self, i):
-        return self.nodes[i].status()["sidecar"]["keys"]
-
-    def wait_keys(self, i, n):
-        """The node has n keys of its Traffic Server, and all others have its
-        digest."""
-        until(lambda: self.keys(i) == n, 20,
-              what=f"{n} keys, not {self.keys(i)}")
-        self.cluster.wait_settled()

@@ -1,14 +1,11 @@
 """Varnish with a digestd beside it, by docs/examples/varnish-sidecar.vcl and
 docs/examples/varnish-feed."""
 
-import http.client
 import os
-import socket
 import subprocess
 import sys
-import threading
-import time
 
+import beside
 import cluster as scd
 from cluster import until
 
@@ -16,7 +13,6 @@ EXAMPLES = os.path.join(os.path.dirname(__file__), "..", "..", "docs",
                         "examples")
 # How VCL is compiled: its speed does not matter here, and that of gcc does.
 CC = "cc_command=exec gcc -w -O0 -pthread -fPIC -shared -o %o %s"
-HOST = "www.example.com"
 
 
 def command(name):
@@ -27,14 +23,14 @@ def command(name):
     return text[text.index(f"#\t{name} "):].split("\n")[0].split()[2:]
 
 
-class Varnish:
+class Varnish(beside.Follower):
     """The example, with this machine's paths and ports."""
 
     example = "varnish-sidecar.vcl"
 
     def __init__(self, folder, data, admin, origin_port, size="16m", more=()):
-        self.folder, self.process, self.follower = str(folder), None, None
-        self.port, self.inner = scd.free_port(), scd.free_port()
+        super().__init__()
+        self.folder, self.inner = str(folder), scd.free_port()
         self.work = os.path.join(self.folder, "work")
         self.feed = os.path.join(self.folder, "feed")
         self.more, self.origin_port = list(more), origin_port
@@ -97,41 +93,14 @@ class Varnish:
         with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
             return int(f.read().split()[0])
 
-    def stop(self):
-        if self.process:
-            self.process.end()
-        self.process = None
-
-    def stop_follower(self):
-        if self.follower:
-            assert self.follower.end() == 0, self.follower.logged()
-        self.follower = None
-
-    def get(self, target, **args):
-        return scd.request(self.port, target, **args)
-
     def ban(self, target):
         subprocess.run(
             ["varnishadm", "-n", self.work, "ban", "obj.http.X-Url", "==",
              target], check=True, stdout=subprocess.DEVNULL)
 
-    def has(self, targets):
-        """Those that it has for digestd."""
-        c = http.client.HTTPConnection("127.0.0.1", self.inner, timeout=20)
-        found = set()
-        for target in targets:
-            c.request("GET", target, headers={
-                "Host": HOST, "Cache-Control": "only-if-cached"})
-            r = c.getresponse()
-            r.read()
-            assert r.status in (200, 504)
-            if r.status == 200:
-                found.add(target)
-        c.close()
-        return found
 
 
-class Pairs:
+class Pairs(beside.Pairs):
     """Some machines, each with a Varnish and a digestd beside it."""
 
     def __init__(self, make_cluster, origin, folder, count, size="16m",
@@ -165,54 +134,3 @@ class Pairs:
         for varnish in self.varnish:
             varnish.stop_follower()
             varnish.stop()
-
-    def keys(self, i):
-        return self.nodes[i].status()["sidecar"]["keys"]
-
-    def wait_keys(self, i, n):
-        """The node has n keys of its Varnish, and all others have its
-        digest."""
-        until(lambda: self.keys(i) == n, 20,
-              what=f"{n} keys, not {self.keys(i)}")
-        self.cluster.wait_settled()
-
-
-class PlayedFeed:
-    """digestd's socket: what it has been told, and when."""
-
-    def __init__(self, path):
-        self.held, self.at, self.resets = set(), {}, 0
-        self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(path)
-        self.listener.listen(1)
-        self.thread = threading.Thread(target=self.serve, daemon=True)
-        self.thread.start()
-
-    def serve(self):
-        while True:
-            try:
-                s, _ = self.listener.accept()
-            except OSError:
-                return
-            with s, s.makefile("rw", encoding="ascii") as stream:
-                for line in stream:
-                    self.take(line.rstrip("\n"), stream)
-
-    def take(self, line, stream):
-        word, _, rest = line.partition(" ")
-        if word == "insert":
-            self.held.add(rest)
-            self.at.setdefault(rest, time.monotonic())
-        elif word == "evict":
-            self.held.discard(rest)
-        elif word == "reset":
-            self.held.clear()
-            self.resets += 1
-        else:
-            assert word == "ack", line
-            stream.write(f"ack {rest} held {len(self.held)} refused 0\n")
-            stream.flush()
-
-    def close(self):
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
