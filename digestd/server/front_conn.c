@@ -74,9 +74,21 @@ bool front_conn_is_surplus(const struct front_conn *c)
 	return surplus;
 }
 
+/* Before its handshake: strangers learn nothing here. */
+static bool front_conn_is_unlisted(const struct front_conn *c)
+{
+	bool unlisted = !server_allows(c->base.server, c->base.address);
+
+	if (unlisted)
+		server_count_unlisted(c->base.server, c->base.address);
+	return unlisted;
+}
+
 /* Behind a PROXY header it is another's, whose address is not known yet. */
 static bool front_conn_may_enter(const struct front_conn *c)
 {
+	if (front_conn_is_unlisted(c))
+		return false;
 	return c->phase == FRONT_PROXY ? c->base.trusted :
 					 !front_conn_is_surplus(c);
 }

@@ -108,7 +108,6 @@ int server_new(struct loop *loop, const struct server_settings *settings,
 	assert(settings->max_connections > 0);
 	assert(settings->max_header_bytes >= 1024);
 	assert(settings->strict || !settings->proxy_protocol);
-	assert(!settings->strict || !settings->allowed);
 	assert(handler->on_request);
 	s = server_make(loop, settings, settings->strict ?
 			&server_engine_front : &server_engine_mhd);

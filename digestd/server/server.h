@@ -70,7 +70,7 @@ struct server_settings {
 	/* clients whose fields about where a request comes from are believed;
 	 * null: all. Those of others are dropped, forwarded_is_claim(). */
 	const struct address_prefixes *trusted;
-	/* clients that may connect at all; null, or none: all. Not strict */
+	/* clients that may connect at all; null, or none: all */
 	const struct address_prefixes *allowed;
 	const char *allowed_by; /* the option that lists them; static */
 	struct troubles *troubles; /* borrowed; null: not told */

@@ -682,6 +682,8 @@ int served_make(struct loop *loop, struct server **out)
 		.tls = at.tls,
 		.proxy_protocol = at.proxy_protocol,
 		.trusted = at.trusted,
+		.allowed = at.allowed,
+		.allowed_by = "listed",
 	};
 
 	return server_new(loop, &settings, at.bare ? &bare_handler : &handler,

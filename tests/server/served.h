@@ -41,7 +41,7 @@ struct served {
 	bool http2;         /* with TLS or without */
 	struct tls *tls; /* null: none */
 	bool proxy_protocol;
-	const struct address_prefixes *trusted;
+	const struct address_prefixes *trusted, *allowed;
 	const char *listen; /* null: on a free port of IPv4 */
 	unsigned idle_ms; /* 0: 3000 */
 	atomic_bool drained;

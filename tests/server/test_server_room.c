@@ -186,6 +186,32 @@ static void who_is_believed(void **state)
 	free(reply);
 }
 
+static uint64_t count_of_forbidden(void)
+{
+	uint64_t sum[REFUSAL_COUNT] = { 0 };
+
+	server_refusals(at.server, sum);
+	return sum[REFUSAL_forbidden];
+}
+
+/* Who may connect. Others are closed without an answer, and counted. */
+static void who_is_listed(void **state)
+{
+	const bool listed = at.allowed == &loopback;
+	int fd = dial();
+	char *reply;
+	size_t len;
+
+	(void)state;
+	(void)!send(fd, "GET /claim" CLOSE, strlen("GET /claim" CLOSE),
+		    MSG_NOSIGNAL);
+	reply = hear(fd, &len);
+	assert_int_equal(len > 0, listed);
+	free(reply);
+	assert_int_equal(count_of_forbidden(), !listed);
+	assert_int_equal(atomic_load(&at.begun), listed);
+}
+
 static struct sockaddr_in6 loopback_v6(void)
 {
 	return (struct sockaddr_in6){ .sin6_family = AF_INET6,
@@ -291,9 +317,34 @@ static int set_up_others_strict(void **state)
 	return set_up(true, 0, 0, NULL, state);
 }
 
+static int set_up_listed(void **state)
+{
+	at.allowed = &loopback;
+	return set_up(false, 0, 0, NULL, state);
+}
+
+static int set_up_listed_strict(void **state)
+{
+	at.allowed = &loopback;
+	return set_up(true, 0, 0, NULL, state);
+}
+
+static int set_up_unlisted(void **state)
+{
+	at.allowed = &others;
+	return set_up(false, 0, 0, NULL, state);
+}
+
+static int set_up_unlisted_strict(void **state)
+{
+	at.allowed = &others;
+	return set_up(true, 0, 0, NULL, state);
+}
+
 static int tear_down(void **state)
 {
 	at.client_connections = 0;
+	at.allowed = NULL;
 	at.trusted = NULL;
 	return served_tear_down(state);
 }
@@ -348,6 +399,8 @@ int main(void)
 		ENGINES(one_client_has_a_limit, set_up_limit),
 		ENGINES(who_is_believed, set_up_trusted),
 		ENGINES(who_is_believed, set_up_others),
+		ENGINES(who_is_listed, set_up_listed),
+		ENGINES(who_is_listed, set_up_unlisted),
 	};
 
 	if (!address_prefixes_read("127.0.0.0/8", &loopback) ||
