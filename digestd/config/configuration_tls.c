@@ -292,8 +292,8 @@ void config_tls_load(struct config *c, const struct config_check *check)
 	assert(!c->tls_origin && !c->tls_peer_client);
 	for (size_t i = 0; i < NSETS; i++)
 		configuration_tls_load_set(c, check, &sets[i]);
-	if ((c->tls_peer || c->tls_admin) && !server_has_tls())
-		config_report(check->errors, "%s: tls_*_certificate: this "
+	if (c->tls_admin && !server_has_tls())
+		config_report(check->errors, "%s: tls_admin_certificate: this "
 			      "libmicrohttpd was built without TLS\n",
 			      check->path);
 }

@@ -55,7 +55,7 @@ static int worker_open_server(struct worker *w, bool peers)
 		.header_ms = set->header_ms,
 		.idle_ms = set->idle_ms,
 		.min_rate = set->min_rate,
-		.strict = !peers,
+		.strict = true,
 		.http2 = !peers && set->http2,
 		.http2_plain = !peers && set->http2_plain,
 		.http2_streams = set->http2_streams,
