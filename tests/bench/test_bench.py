@@ -11,8 +11,8 @@ SOURCE = os.path.abspath(os.environ.get("top_srcdir", "."))
 BUILD = os.environ.get("top_builddir", ".")
 MAKE = os.environ.get("MAKE", "make")
 ARGS = ("BENCH_CODEC_ARGS=-n 1000 -r 1", "BENCH_INDEX_ARGS=1000 14 2 4 8",
-        "BENCH_LIST_ARGS=1000 32 3 10", "BENCH_LOAD_ARGS=20000 1000",
-        "BENCH_TABLE_ARGS=1000 32 3 4 8/2")
+        "BENCH_AGES_ARGS=1000 10", "BENCH_LIST_ARGS=1000 32 3 10",
+        "BENCH_LOAD_ARGS=20000 1000", "BENCH_TABLE_ARGS=1000 32 3 4 8/2")
 
 # What the output has of each part.
 TITLES = (
@@ -22,6 +22,7 @@ TITLES = (
     ("conditional deltas", "what the conditional form saves"),
     ("the peer index", "objects a peer, 14 bits an object"),
     ("lists", "1000 objects; list of width 21"),
+    ("frames by age", "1000 objects; list of width 20 with ages"),
     ("the peer table", "1000 objects a peer; lists of width"),
     ("traces", "generated (zipf)"),
 )
