@@ -14,6 +14,7 @@
 #ifndef SCD_GAP_CODER_H
 #define SCD_GAP_CODER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "codec/coder/ans.h"
@@ -102,6 +103,7 @@ static inline void scd__gap_put(struct scd__gap_encoder *e, uint64_t gap)
 
 struct scd__gap_decoder {
 	const struct scd__gap_model *model;
+	bool has_table;
 	uint32_t state;
 	const uint8_t *at; /* the next word */
 	const uint8_t *end;
@@ -113,7 +115,18 @@ static inline void scd__gap_decoder_use(struct scd__gap_decoder *d,
 					const struct scd__gap_model *model)
 {
 	d->model = model;
+	d->has_table = true;
 	scd__gap_table(model, d->table);
+}
+
+/* The same for so few gaps that a table takes more time than it saves, and a
+ * model of scd__gap_model_exact(). */
+static inline void
+scd__gap_decoder_use_for_few(struct scd__gap_decoder *d,
+			     const struct scd__gap_model *model)
+{
+	d->model = model;
+	d->has_table = false;
 }
 
 static inline void scd__gap_refill(struct scd__gap_decoder *d)
@@ -126,7 +139,9 @@ static inline void scd__gap_refill(struct scd__gap_decoder *d)
 
 static inline unsigned scd__gap_get_symbol(struct scd__gap_decoder *d)
 {
-	const uint32_t entry = d->table[d->state & (SCD__GAP_SCALE - 1)];
+	const uint32_t slot = d->state & (SCD__GAP_SCALE - 1);
+	const uint32_t entry = d->has_table ? d->table[slot]
+					    : scd__gap_find(d->model, slot);
 
 	d->state = (entry >> 12 & 0xfff) * (d->state >> SCD__GAP_SCALE_LOG) +
 		   (entry & 0xfff);

@@ -10,6 +10,7 @@
 enum {
 	STATE_BYTES = 4,
 	SYMBOL_BITS = 13, /* that a symbol takes at most, with what is lost */
+	FEW_GAPS = 64,    /* looked up without a table, which takes 2 us */
 };
 
 struct scd__shape scd__list_entries_shape(uint64_t all, uint64_t nones)
@@ -137,6 +138,15 @@ int scd__list_decoder_begin(struct scd__gap_decoder *d, struct scd__reader *in)
 	return SCD_OK;
 }
 
+static void list_coder_use(struct scd__gap_decoder *d,
+			   const struct scd__gap_model *model, uint64_t ngaps)
+{
+	if (ngaps > FEW_GAPS)
+		scd__gap_decoder_use(d, model);
+	else
+		scd__gap_decoder_use_for_few(d, model);
+}
+
 void scd__list_expect_entries(struct scd__gap_decoder *d,
 			      struct scd__gap_model *model, uint64_t nones,
 			      uint64_t all)
@@ -146,7 +156,7 @@ void scd__list_expect_entries(struct scd__gap_decoder *d,
 	if (!nones)
 		return;
 	scd__gap_model_exact(&shape, model);
-	scd__gap_decoder_use(d, model);
+	list_coder_use(d, model, nones);
 }
 
 int scd__list_get_entries(struct scd__gap_decoder *d, uint64_t *entries,
@@ -184,7 +194,7 @@ int scd__list_get_ranks(struct scd__gap_decoder *d, uint64_t *ranks, uint64_t n,
 
 	if (shape.nones) {
 		scd__gap_model_exact(&shape, &model);
-		scd__gap_decoder_use(d, &model);
+		list_coder_use(d, &model, shape.nones);
 	}
 	for (uint64_t i = 0; i < shape.nones; i++, from = rank + 1) {
 		if (list_coder_get_rank(d, all, from, shape.nones - 1 - i,

@@ -110,3 +110,19 @@ void scd__gap_table(const struct scd__gap_model *model,
 				i;
 	}
 }
+
+uint32_t scd__gap_find(const struct scd__gap_model *model, uint32_t slot)
+{
+	uint32_t low = 0, high = model->nsyms; /* slots descend */
+
+	while (low < high) {
+		const uint32_t middle = (low + high) / 2;
+
+		if (model->start[middle] <= slot)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low << 24 | (uint32_t)model->freq[low] << 12 |
+	       (slot - model->start[low]);
+}

@@ -65,4 +65,7 @@ void scd__gap_symbols(const struct scd__gap_model *model,
 void scd__gap_table(const struct scd__gap_model *model,
 		    uint32_t table[SCD__GAP_SCALE]);
 
+/* What that table has for a slot, of scd__gap_model_exact(). */
+uint32_t scd__gap_find(const struct scd__gap_model *model, uint32_t slot);
+
 #endif
