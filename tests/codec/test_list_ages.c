@@ -6,6 +6,7 @@
 
 #include "codec/filter/cohorts.h"
 #include "codec/filter/list_ages.h"
+#include "codec/filter/list_pick.h"
 #include "tests/codec/alloc.h"
 #include "tests/codec/list_sample.h"
 #include "tests/rounds.h"
@@ -504,6 +505,162 @@ static void ages_take_little_memory(void **state)
 	scd_list_free(&list);
 }
 
+/* All engines pick those of a set, wherever the words begin and end, and look
+ * at no word behind them. */
+static void engines_pick_the_same(void **state)
+{
+	uint64_t seed = 5;
+
+	(void)state;
+	for (unsigned round = 0; round < 1000; round++) {
+		const unsigned n =
+			(unsigned)random_below(&seed, SCD__PICK_MOST + 1);
+		uint32_t *words = malloc((n + 1) * sizeof(*words));
+		struct scd__pick_set set = {{0}};
+		bool is_in[SCD__COHORT_IDS] = {false};
+		uint64_t picked = 0;
+
+		assert_non_null(words);
+		for (unsigned i = 0; i < round % SCD__COHORT_IDS; i++) {
+			const uint64_t id =
+				random_below(&seed, SCD__COHORT_IDS);
+
+			scd__pick_set_add(&set, (unsigned)id);
+			is_in[id] = true;
+		}
+		for (unsigned i = 0; i < n; i++) {
+			words[i + 1] = (uint32_t)random_next(&seed);
+			if (is_in[words[i + 1] % SCD__COHORT_IDS])
+				picked |= UINT64_C(1) << i;
+		}
+		for (size_t i = 0; i < scd__pick_nengines; i++) {
+			if (scd__pick_engines[i]->available())
+				assert_true(scd__pick_engines[i]->pick(
+						    &set, words + 1, n) ==
+					    picked);
+		}
+		free(words);
+	}
+}
+
+/* A list of several groups; in a skewed one, three of four entries are in few
+ * buckets. */
+static struct scd_list *many_groups(bool skewed, uint64_t *seed)
+{
+	enum { CHANGES = 40, SOME = 1000, MANY_WIDTH = 24 };
+	struct scd_list *list;
+
+	assert_int_equal(scd_list_new(&list, MANY_WIDTH, LIST_INSTANCE),
+			 SCD_OK);
+	assert_int_equal(scd_list_keep_ages(list), SCD_OK);
+	for (unsigned i = 1; i <= CHANGES; i++) {
+		struct scd_list_change c =
+			list_sample_change(list, random_next(seed), 0, SOME);
+
+		for (unsigned j = 0; skewed && j < SOME; j++)
+			c.added[j] >>= j % 4 ? MANY_WIDTH / 4 : 0;
+		assert_int_equal(scd_list_change_sort(&c), SCD_OK);
+		assert_int_equal(scd_list_change(list, &c, i), SCD_OK);
+		scd_list_change_free(&c);
+	}
+	return list;
+}
+
+/* Ranks of entries, of which each goes or stays: as they are by definition. */
+static void ranks_by_count(const struct scd_list *list, const uint8_t *goes,
+			   struct scd__aged_ranks *out)
+{
+	const size_t n = (size_t)list_sample_count(list);
+	uint8_t *of_entry = malloc(n);
+	uint64_t *at = out->ranks;
+
+	assert_non_null(of_entry);
+	scd__list_ages_read(list, of_entry);
+	memset(out->count, 0, sizeof(out->count));
+	for (unsigned cohort = 0; cohort < SCD__COHORTS_MAX; cohort++) {
+		uint64_t rank = 0;
+
+		for (size_t i = 0; i < n; i++) {
+			if (of_entry[i] != cohort)
+				continue;
+			if (goes[i]) {
+				*at++ = rank;
+				out->count[cohort]++;
+			}
+			rank++;
+		}
+	}
+	free(of_entry);
+}
+
+/* Entries that go: a run of them, and some anywhere; but no twins, of which
+ * only the oldest has a rank to go by. Returns how many, and which. */
+static size_t choose_some(const uint64_t *entries, size_t n, size_t some,
+			  uint64_t *seed, uint8_t *goes)
+{
+	const size_t run = (size_t)random_below(seed, n);
+	size_t ngo = 0;
+
+	memset(goes, 0, n);
+	for (size_t i = run; i < n && i < run + some / 4; i++)
+		goes[i] = 1;
+	for (size_t i = 0; i < some; i++)
+		goes[random_below(seed, n)] = 1;
+	for (size_t i = 0; i < n; i++) {
+		if ((i > 0 && entries[i] == entries[i - 1]) ||
+		    (i + 1 < n && entries[i] == entries[i + 1]))
+			goes[i] = 0;
+		ngo += goes[i];
+	}
+	return ngo;
+}
+
+/* Some entries are found by their ranks, and their ranks by them. */
+static void check_ranks(const struct scd_list *list, uint64_t *seed,
+			size_t some)
+{
+	const size_t n = (size_t)list_sample_count(list);
+	uint64_t *entries = list_sample_entries(list);
+	uint64_t *found = list_sample_numbers(n);
+	struct scd__aged_ranks ranks = {.ranks = list_sample_numbers(n)};
+	struct scd__aged_ranks back = {.ranks = list_sample_numbers(n)};
+	uint8_t *goes = malloc(n);
+	size_t ngo;
+
+	assert_non_null(goes);
+	ngo = choose_some(entries, n, some, seed, goes);
+	ranks_by_count(list, goes, &ranks);
+	scd__list_aged_entries_at(list, &ranks, found);
+	for (size_t i = 0, j = 0; i < n; i++) {
+		if (goes[i])
+			assert_true(found[j++] == entries[i]);
+	}
+	assert_int_equal(scd__list_aged_ranks_of(list, found, ngo, &back),
+			 SCD_OK);
+	assert_memory_equal(back.count, ranks.count, sizeof(ranks.count));
+	assert_memory_equal(back.ranks, ranks.ranks, ngo * sizeof(uint64_t));
+	free(ranks.ranks);
+	free(back.ranks);
+	free(found);
+	free(goes);
+	free(entries);
+}
+
+static void ranks_are_found_in_all_groups(void **state)
+{
+	static const size_t some[] = {1, 2, 30, 400, 5000};
+	uint64_t seed = 6;
+
+	(void)state;
+	for (unsigned skewed = 0; skewed < 2; skewed++) {
+		struct scd_list *list = many_groups(skewed, &seed);
+
+		for (size_t i = 0; i < sizeof(some) / sizeof(*some); i++)
+			check_ranks(list, &seed, some[i]);
+		scd_list_free(&list);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -518,6 +675,8 @@ int main(void)
 		cmocka_unit_test(damaged_ages_are_refused),
 		cmocka_unit_test(damaged_frames_are_refused),
 		cmocka_unit_test(ages_take_little_memory),
+		cmocka_unit_test(engines_pick_the_same),
+		cmocka_unit_test(ranks_are_found_in_all_groups),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
