@@ -79,7 +79,17 @@ def faults_of_display(source):
             yield f"not on one line: {line}"
 
 
-CHECKS = (faults_of_source, faults_of_page, faults_of_display)
+def faults_of_heading(source):
+    """A word at the beginning of a heading that is a macro: ".Ss In process"
+    becomes "<process>"."""
+    lines = [line.strip() for line in rendered(source).splitlines()]
+    for heading in re.findall(r"^\.S[hs] (.*)$", source, re.M):
+        if heading.replace("\\&", "") not in lines:
+            yield f"another heading in the page: {heading}"
+
+
+CHECKS = (faults_of_source, faults_of_page, faults_of_display,
+          faults_of_heading)
 
 
 def all_pages_are_right():
@@ -104,10 +114,11 @@ def planted_faults_are_found():
             (".Ql 64K , 64M , 64G .", faults_of_source),
             (".Pq Ql http No or Ql https", faults_of_page),
             (".Bd -literal\na \\ b\n.Ed", faults_of_page),
-            (".Dl " + "word " * 30, faults_of_display)):
+            (".Dl " + "word " * 30, faults_of_display),
+            (".Ss In process", faults_of_heading)):
         assert list(check(PAGE + line + "\n")), line
     good = (".Dl {\\(dqa\\(dq: 1}\n.Ql 64K ,\n.Ql a=\"b\" .\n"
-            ".Bd -literal\n\ta \\e\n.Ed\n")
+            ".Bd -literal\n\ta \\e\n.Ed\n.Ss \\&In process\n")
     for check in CHECKS:
         assert not list(check(PAGE + good)), list(check(PAGE + good))
     return None
