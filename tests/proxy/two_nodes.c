@@ -31,7 +31,8 @@ struct two_nodes at;
 struct slow {
 	struct exchange *x;
 	struct loop_timer timer;
-	size_t sent;
+	const char *bytes;
+	size_t len, sent;
 	bool ready, cut;
 };
 
@@ -43,15 +44,14 @@ static void slow_fire(void *arg)
 	exchange_wake(s->x);
 }
 
-/* 300,000 bytes in pieces, a little apart; /cut ends in the middle. */
+/* Bytes in pieces, a little apart; what is cut ends in the middle. */
 static ssize_t slow_read(void *arg, void *buf, size_t cap)
 {
 	struct slow *s = arg;
+	size_t left = (s->cut ? s->len / 2 : s->len) - s->sent;
 
-	if (s->cut && s->sent > BIG / 2)
-		return BODY_FAIL;
-	if (s->sent == BIG)
-		return BODY_END;
+	if (!left)
+		return s->cut ? BODY_FAIL : BODY_END;
 	if (!s->ready) {
 		loop_timer_set(at.loop, &s->timer, loop_now_ms(at.loop) + 1,
 			       slow_fire, s);
@@ -59,8 +59,8 @@ static ssize_t slow_read(void *arg, void *buf, size_t cap)
 	}
 	s->ready = false;
 	cap = cap < 30000 ? cap : 30000;
-	cap = cap < BIG - s->sent ? cap : BIG - s->sent;
-	memcpy(buf, at.big + s->sent, cap);
+	cap = cap < left ? cap : left;
+	memcpy(buf, s->bytes + s->sent, cap);
 	s->sent += cap;
 	return (ssize_t)cap;
 }
@@ -73,17 +73,29 @@ static void slow_release(void *arg)
 	free(s);
 }
 
-static void reply_slowly(struct exchange *x, const struct fields *fields,
-			 bool known, bool cut)
+/* Of a status, with these bytes. */
+static void reply_in_pieces(struct exchange *x, unsigned status,
+			    const struct fields *fields, const struct slow *of,
+			    bool known)
 {
-	struct slow *s = calloc(1, sizeof(*s));
+	struct slow *s = malloc(sizeof(*s));
 	struct body_source source = { .read = slow_read,
 				      .release = slow_release,
 				      .arg = s };
 
+	*s = *of;
 	s->x = x;
-	s->cut = cut;
-	exchange_reply_stream(x, 200, fields, known ? BIG : -1, &source);
+	exchange_reply_stream(x, status, fields,
+			      known ? (int64_t)of->len : -1, &source);
+}
+
+/* 300,000 of them. */
+static void reply_slowly(struct exchange *x, const struct fields *fields,
+			 bool known, bool cut)
+{
+	const struct slow big = { .bytes = at.big, .len = BIG, .cut = cut };
+
+	reply_in_pieces(x, 200, fields, &big, known);
 }
 
 static void late_fire(void *arg)
@@ -174,6 +186,67 @@ static void reply_aged(struct exchange *x, struct fields *f, const char *t)
 				    changed ? 7 : 4);
 }
 
+/* The part asked for, or all: false. */
+static bool read_range(const struct fields *fields, const char *tag,
+		       unsigned *first, unsigned *end)
+{
+	const char *range = fields_get(fields, "range");
+	const char *if_range = fields_get(fields, "if-range");
+	int n;
+
+	*first = 0;
+	*end = SLICED;
+	if (!range || (if_range && strcmp(if_range, tag) != 0))
+		return false;
+	n = sscanf(range, "bytes=%u-%u", first, end);
+	*end = n == 2 && *end < SLICED ? *end + 1 : SLICED;
+	return n >= 1 && *first < *end;
+}
+
+/*
+ * "/sliced": bytes in parts, under a tag. What is behind its name happens to
+ * all answers but the first, if it is "-new": another version, "-error": 500,
+ * "-cut": it breaks off behind half, "-gone": 404, "-short": no more than 8192
+ * bytes of a part come; or to all: "-whole": ranges are ignored.
+ */
+static void reply_sliced(struct exchange *x, struct fields *f, const char *t)
+{
+	const char *how = atomic_load(&at.seen) > 1 ? t + strlen("/sliced") :
+						      "";
+	const char *tag = starts(how, "-new") ? "\"v2\"" : "\"v1\"";
+	unsigned first, end;
+	char text[64];
+	bool part = read_range(exchange_request(x)->fields, tag, &first, &end);
+
+	if (starts(t, "/sliced-whole")) {
+		part = false;
+		first = 0;
+		end = SLICED;
+	}
+	fields_add(f, "ETag", tag);
+	fields_add(f, "Accept-Ranges", "bytes");
+	if (starts(how, "-error") || starts(how, "-gone")) {
+		exchange_reply_error(x, starts(how, "-gone") ? 404 : 500, NULL);
+		return;
+	}
+	if (part && starts(how, "-short") && end - first > 8192)
+		end = first + 8192;
+	if (part) {
+		snprintf(text, sizeof(text), "bytes %u-%u/%u", first, end - 1,
+			 SLICED);
+		fields_add(f, "Content-Range", text);
+	}
+	if (starts(how, "-cut")) {
+		const struct slow cut = { .bytes = at.sliced + first,
+					  .len = end - first, .cut = true };
+
+		reply_in_pieces(x, part ? 206 : 200, f, &cut, true);
+	} else {
+		exchange_reply_copy(x, part ? 206 : 200, f, at.sliced + first,
+				    end - first);
+	}
+}
+
 static void origin_request(void *arg, struct exchange *x)
 {
 	const struct server_request *r = exchange_request(x);
@@ -221,6 +294,8 @@ static void origin_request(void *arg, struct exchange *x)
 	} else if (starts(t, "/vary")) {
 		fields_add(&f, "Vary", "Accept-Language");
 		exchange_reply_copy(x, 200, &f, "v", 1);
+	} else if (starts(t, "/sliced")) {
+		reply_sliced(x, &f, t);
 	} else if (starts(t, "/error")) {
 		exchange_reply_error(x, 500, NULL);
 	} else if (starts(t, "/abort")) {
@@ -360,6 +435,8 @@ int two_nodes_begin(void **state)
 	(void)state;
 	memory_limit(UINT64_MAX);
 	memset(at.big, 'b', BIG);
+	for (unsigned i = 0; i < SLICED; i++)
+		at.sliced[i] = (char)('a' + (i + i / 257) % 26);
 	atomic_store(&at.seen, 0);
 	atomic_store(&at.gone, 0);
 	at.half_open = false;

@@ -12,7 +12,10 @@
 
 #include "digestd/proxy/worker.h"
 
-enum { BIG = 300000 }; /* bytes of a body that comes in pieces */
+enum {
+	BIG = 300000, /* bytes of a body that comes in pieces */
+	SLICED = 100000, /* of one that can be had in parts */
+};
 
 #define TOKEN "00112233445566778899aabbccddeeff"
 
@@ -34,7 +37,7 @@ struct two_nodes {
 	char url[64];
 	atomic_int seen, gone; /* requests at the origin; clients that left */
 	char last[16384];      /* the last request's fields */
-	char big[BIG];
+	char big[BIG], sliced[SLICED + 1];
 	struct node a, b;
 	bool half_open; /* so introduce() shows a */
 	/* what node a has other than most tests: a disk, and so much memory
