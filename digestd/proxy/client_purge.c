@@ -4,6 +4,7 @@
 #include "digestd/proxy/client_purge.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +62,8 @@ static bool client_purge_site_lists(const struct worker_settings *set,
 	return true;
 }
 
-static bool client_purge_prefix_is_allowed(const struct request *r)
+/* Returns 0 or -ENOMEM. */
+static int client_purge_allow_prefix(const struct request *r, bool *allowed)
 {
 	const struct worker_settings *set = r->q->settings;
 	const struct sockaddr *from = exchange_request(r->x)->client;
@@ -70,44 +72,58 @@ static bool client_purge_prefix_is_allowed(const struct request *r)
 	char *prefix;
 	int err = purge_scope_prefix(request_fields(r), &prefix);
 
+	if (err == -ENOMEM)
+		return err;
+	*allowed = address_prefixes_have(&set->purgers, from);
 	if (err) /* who may purge is told what is wrong with it */
-		return address_prefixes_have(&set->purgers, from);
+		return 0;
 	err = target_resolve(&t, prefix, strlen(prefix), NULL);
 	free(prefix);
-	if (err)
-		return false;
+	if (err) {
+		*allowed = false;
+		return err == -ENOMEM ? err : 0;
+	}
 	if (set->sites)
 		site = sites_find(set->sites, t.host, t.host_len);
 	target_free(&t);
-	return site ? client_purge_site_lists(set, site, from)
-		    : address_prefixes_have(&set->purgers, from);
+	if (site)
+		*allowed = client_purge_site_lists(set, site, from);
+	return 0;
 }
 
-static bool client_purge_is_allowed(const struct request *r)
+/* Returns 0 or -ENOMEM. */
+static int client_purge_allow(const struct request *r, bool *allowed)
 {
 	const struct worker_settings *set = r->q->settings;
 	const struct fields *fields = request_fields(r);
 	const struct sockaddr *from = exchange_request(r->x)->client;
 
 	if (fields_get(fields, "Purge-Tag"))
-		return address_prefixes_have(&set->purgers, from);
-	if (fields_get(fields, "Purge-Prefix"))
-		return client_purge_prefix_is_allowed(r);
-	return client_purge_lists(set, r->q->policy, from);
+		*allowed = address_prefixes_have(&set->purgers, from);
+	else if (fields_get(fields, "Purge-Prefix"))
+		return client_purge_allow_prefix(r, allowed);
+	else
+		*allowed = client_purge_lists(set, r->q->policy, from);
+	return 0;
 }
 
-enum node_purge client_purge_right(const struct request *r)
+int client_purge_right(const struct request *r, enum node_purge *right)
 {
 	struct address_prefixes list;
+	bool allowed;
+	int err;
 
+	*right = NODE_PURGE_NONE;
 	if (r->q->safe || r->node.from_peer ||
 	    !question_is_method(r->q, "PURGE"))
-		return NODE_PURGE_NONE;
+		return 0;
 	client_purge_list(r->q->settings, r->q->policy, &list);
 	if (!list.count)
-		return NODE_PURGE_NONE;
-	return client_purge_is_allowed(r) ? NODE_PURGE_ALLOWED
-					  : NODE_PURGE_BARRED;
+		return 0;
+	err = client_purge_allow(r, &allowed);
+	if (!err)
+		*right = allowed ? NODE_PURGE_ALLOWED : NODE_PURGE_BARRED;
+	return err;
 }
 
 /* What is done */

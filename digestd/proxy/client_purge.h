@@ -18,8 +18,9 @@
 
 struct request;
 
-/* What a request is to the door, whose target is resolved. */
-enum node_purge client_purge_right(const struct request *r);
+/* Makes *right what a request is to the door, whose target is resolved. Returns
+ * 0 or -ENOMEM. */
+int client_purge_right(const struct request *r, enum node_purge *right);
 
 /* Purges, and answers at the end; the request's body is thrown away. */
 void client_purge_serve(struct request *r);

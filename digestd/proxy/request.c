@@ -130,13 +130,12 @@ static void request_resolve(struct request *r, struct node_door *door)
 	door->no_memory = err == -ENOMEM;
 	if (err)
 		return;
-	if (question_find_site(q)) {
+	if (question_find_site(q) || client_purge_right(r, &door->purge)) {
 		door->no_memory = true;
 		return;
 	}
 	door->target = &q->target;
 	door->site = q->site;
-	door->purge = client_purge_right(r);
 }
 
 /*

@@ -101,6 +101,18 @@ static void with_policy(const struct policy *policy)
 	at.a.settings.sites = made;
 }
 
+/* Of whose objects clients purge none, whatever others let them. */
+static void with_a_site_that_bars(void)
+{
+	static const struct policy policy = {
+		.set = 1 << POLICY_purge_addresses,
+		.purge_addresses = "10.0.0.0/8",
+	};
+
+	with_purgers();
+	with_policy(&policy);
+}
+
 static void with_edits(void)
 {
 	static const struct policy policy = {
@@ -192,6 +204,8 @@ static const struct row {
 	{ "an edited hit", with_edits, it_at_a, NODE_A, "GET", "/aged", "", "aged", 200, false, false },
 	{ "cookies that are stripped", with_cookies_stripped, NULL, NODE_A, "GET", "/cookie*", "", "baked", 200, false, false },
 	{ "a purge", with_purgers, it_at_a, NODE_A, "PURGE", "/hit", "", "{\"purged\":", 200, false, false },
+	{ "a purge of a prefix", with_purgers, it_at_a, NODE_A, "PURGE", "/", "Purge-Prefix: http://h/\r\n", "{\"purged\":", 200, false, false },
+	{ "a purge that is barred", with_a_site_that_bars, it_at_a, NODE_A, "PURGE", "/", "Purge-Prefix: http://h/hit\r\n", "403", 403, false, false },
 	{ "options", NULL, NULL, NODE_A, "OPTIONS", "/x", "Max-Forwards: 0\r\n", "", 200, false, false },
 	{ "options of an origin", NULL, NULL, NODE_A, "OPTIONS", "/x", "Max-Forwards: 2\r\n", "plain", 200, false, false },
 	{ "a wrong part", NULL, it_at_a, NODE_A, "GET", "/hit", "Range: bytes=9-\r\n", "", 416, false, false },
