@@ -526,7 +526,8 @@ struct peer_follower_settings part_settings_of_following(const struct config *c)
 			.open_max_ms = BREAKER_MAX_MS,
 			.quarantine_ms = c->quarantine_ms,
 		},
-		.wait_s = c->wait_s,
+		.wait_s = fetch_schedule_wait_s(c->wait_s, c->npeers,
+						c->digest_max_age_ms),
 		.timeout_ms = c->digest_timeout_ms,
 		.connect_ms = c->peer_connect_ms ? c->peer_connect_ms :
 						   PEER_CONNECT_MS,

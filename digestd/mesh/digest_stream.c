@@ -129,27 +129,42 @@ static int digest_stream_length(const uint8_t *bytes, size_t len,
 	return SCD_OK;
 }
 
-int digest_stream_whole(const uint8_t *bytes, size_t len, size_t most,
+/* Takes out what says at a place that there is no frame. */
+static void digest_stream_drop_quiet(uint8_t *bytes, size_t *len, size_t at)
+{
+	size_t n = 0;
+
+	while (at + n < *len && bytes[at + n] == DIGEST_STREAM_QUIET)
+		n++;
+	*len -= n;
+	if (n)
+		memmove(bytes + at, bytes + at + n, *len - at);
+}
+
+int digest_stream_whole(uint8_t *bytes, size_t *len, size_t most,
 			size_t *whole)
 {
 	size_t at = 0, head;
 	uint64_t length;
 
 	*whole = 0;
-	while (at < len) {
-		int error = digest_stream_length(bytes + at, len - at, &length,
-						 &head);
+	for (;;) {
+		int error;
 
+		digest_stream_drop_quiet(bytes, len, at);
+		if (at == *len)
+			return SCD_OK;
+		error = digest_stream_length(bytes + at, *len - at, &length,
+					     &head);
 		if (error)
 			return error;
 		if (!head)
 			return SCD_OK;
 		if (length > most || head + length > most)
 			return SCD_ELIMIT;
-		if (length > len - at - head)
+		if (length > *len - at - head)
 			return SCD_OK;
 		at += head + (size_t)length;
 		*whole = at;
 	}
-	return SCD_OK;
 }

@@ -51,12 +51,18 @@ size_t digest_stream_read(struct digest_stream *s, const struct publication *p,
  * none of which the reader has got a part. */
 size_t digest_stream_finish(struct digest_stream *s, void *buf, size_t cap);
 
+/* The byte that says, where a frame would begin, that there is none: the
+ * reader has what is current. */
+enum { DIGEST_STREAM_QUIET = 0 };
+
 /*
- * The other side: how many of some bytes are whole frames, from the first on.
- * Their content is not looked at. `most`: bytes of one. Errors: SCD_EFORMAT, a
- * length that is none; SCD_ELIMIT, a frame of more bytes than that.
+ * The other side: how many of *len bytes are whole frames, from the first on.
+ * Their content is not looked at. Those that say that there is none are taken
+ * out, so that *len may be less then. `most`: bytes of a frame. Errors:
+ * SCD_EFORMAT, a length that is none; SCD_ELIMIT, a frame of more bytes than
+ * that.
  */
-int digest_stream_whole(const uint8_t *bytes, size_t len, size_t most,
+int digest_stream_whole(uint8_t *bytes, size_t *len, size_t most,
 			size_t *whole);
 
 #endif

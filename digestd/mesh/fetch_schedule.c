@@ -26,6 +26,18 @@ struct next_fetch fetch_schedule_init(struct fetch_schedule *f, uint64_t seed,
 	return (struct next_fetch){.due_ms = now_ms};
 }
 
+int64_t fetch_schedule_wait_s(int64_t wait_s, size_t npeers,
+			      int64_t max_age_ms)
+{
+	const int64_t most_s = max_age_ms / 2000;
+	const int64_t long_s =
+		wait_s * (int64_t)(1 + npeers / FETCH_PEERS_OF_A_WAIT);
+
+	if (wait_s >= most_s)
+		return wait_s;
+	return long_s < most_s ? long_s : most_s;
+}
+
 void fetch_schedule_begin(struct fetch_schedule *f, int64_t now_ms)
 {
 	f->started_ms = now_ms;

@@ -7,6 +7,7 @@
 #define DIGESTD_MESH_FETCH_SCHEDULE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct fetch_schedule_policy {
@@ -55,10 +56,22 @@ struct next_fetch {
 struct next_fetch fetch_schedule_init(struct fetch_schedule *f, uint64_t seed,
 				      int64_t now_ms);
 
+enum { FETCH_PEERS_OF_A_WAIT = 32 };
+
+/*
+ * How long each of so many peers is asked to hold its answer, or to be quiet
+ * [s]: `wait_s`, and as much again for each FETCH_PEERS_OF_A_WAIT of them, so
+ * that what many do for nothing stays little; but more than `wait_s` at most
+ * half of max_age_ms, for a digest to be confirmed in time.
+ */
+int64_t fetch_schedule_wait_s(int64_t wait_s, size_t npeers,
+			      int64_t max_age_ms);
+
 /* A fetch begins. */
 void fetch_schedule_begin(struct fetch_schedule *f, int64_t now_ms);
 
-/* A frame has come and is in place, of a fetch that goes on. */
+/* A frame has come and is in place, of a fetch that goes on; or it says that
+ * there is none. */
 void fetch_schedule_confirm(struct fetch_schedule *f, int64_t now_ms);
 
 /*

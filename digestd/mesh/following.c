@@ -36,6 +36,9 @@ bool following_expects(enum following_state state,
 		return state == FOLLOWING_FETCHING;
 	case FOLLOWING_FRAMES:
 		return state == FOLLOWING_STREAMING;
+	case FOLLOWING_QUIET:
+		return state == FOLLOWING_STREAMING ||
+		       state == FOLLOWING_APPLYING;
 	case FOLLOWING_REFUSED:
 	case FOLLOWING_UNABLE:
 		return state != FOLLOWING_WAITING;
@@ -306,6 +309,11 @@ struct following_actions following_step(struct following *f,
 		break;
 	case FOLLOWING_STREAM:
 		following_begin_stream(f, event, now_ms, &out);
+		break;
+	case FOLLOWING_QUIET:
+		f->heard_ms = now_ms;
+		if (f->state == FOLLOWING_STREAMING && !f->waits)
+			fetch_schedule_confirm(&f->schedule, now_ms);
 		break;
 	case FOLLOWING_FRAMES:
 		f->heard_ms = now_ms;

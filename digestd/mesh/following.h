@@ -16,10 +16,12 @@
  *                        STREAMING
  *   DECODING   DECODED   it takes the place of the old one: WAITING
  *   STREAMING  FRAMES    decode them, at most each FETCH_PACE_MS: APPLYING
+ *              QUIET     there are none: what is here is confirmed
  *              ENDED     whole: fetch again: WAITING; else a failure: WAITING
  *              DUE       nothing came for too long: the same
  *   APPLYING   DECODED   it takes the place of the old one: STREAMING, or,
  *                        after ENDED, as above: WAITING
+ *              QUIET     somebody is there
  *              ENDED     is remembered
  *   all but    REFUSED   the next fetch is for a full digest: WAITING
  *   WAITING    UNABLE    a failure: back off: WAITING
@@ -67,6 +69,7 @@ enum following_event_kind {
 	FOLLOWING_STREAM,  /* the answer's header is one of a stream: `answer`
 			    */
 	FOLLOWING_FRAMES,  /* whole frames of it are here */
+	FOLLOWING_QUIET,   /* it says that there is no news */
 	FOLLOWING_REFUSED, /* the body is none that can be used */
 	FOLLOWING_UNABLE,  /* to ask, or to decode: no memory, or no room */
 	FOLLOWING_DECODED, /* into `digest` */

@@ -20,6 +20,9 @@ enum {
 	/* However much there is to tell: whose token is no longer taken, or
 	 * whose certificate, is not told for long. */
 	STREAM_LIFE_MS = 15 * 60 * 1000,
+	/* Streams that have nothing to tell say so in up to so many groups, so
+	 * that who has many does not wake up for each. */
+	STREAM_GROUPS = 4,
 };
 
 struct digest_stream_reply {
@@ -31,9 +34,10 @@ struct digest_stream_reply {
 	struct exchange *x; /* null: it has left */
 	struct digest_stream stream;
 	struct loop_timer timer;
-	int64_t quiet_ms;   /* to go on without anything new */
+	int64_t quiet_ms; /* without a word, at most */
 	int64_t told_ms, ends_ms;
-	bool late; /* one of these is over */
+	bool quiet; /* for so long that it says so */
+	bool over;  /* its time */
 
 	/* under the interface's lock */
 	unsigned users;
@@ -82,25 +86,38 @@ void digest_api_wake_streams(struct digest_api *api, bool end)
 	}
 }
 
-static int64_t digest_stream_reply_due_ms(const struct digest_stream_reply *s)
+/* When it has been quiet for too long, at a time of its group's. */
+static int64_t digest_stream_reply_quiet_ms(const struct digest_stream_reply *s)
 {
-	const int64_t quiet_ms = s->told_ms + s->quiet_ms;
+	const int64_t due_ms = s->told_ms + s->quiet_ms;
 
-	return quiet_ms < s->ends_ms ? quiet_ms : s->ends_ms;
+	return due_ms - due_ms % (s->quiet_ms / STREAM_GROUPS);
+}
+
+static void digest_stream_reply_on_timer(void *arg);
+
+static void digest_stream_reply_set_timer(struct digest_stream_reply *s)
+{
+	const int64_t due_ms = digest_stream_reply_quiet_ms(s);
+
+	loop_timer_set(s->loop, &s->timer,
+		       due_ms < s->ends_ms ? due_ms : s->ends_ms,
+		       digest_stream_reply_on_timer, s);
 }
 
 static void digest_stream_reply_on_timer(void *arg)
 {
 	struct digest_stream_reply *s = arg;
-	const int64_t due_ms = digest_stream_reply_due_ms(s);
+	const int64_t now_ms = loop_now_ms(s->loop);
 
-	if (loop_now_ms(s->loop) < due_ms) { /* something came meanwhile */
-		loop_timer_set(s->loop, &s->timer, due_ms,
-			       digest_stream_reply_on_timer, s);
-		return;
-	}
-	s->late = true;
-	exchange_wake(s->x);
+	s->over = now_ms >= s->ends_ms;
+	s->quiet = now_ms >= digest_stream_reply_quiet_ms(s);
+	if (s->quiet)
+		s->told_ms = now_ms;
+	if (!s->over)
+		digest_stream_reply_set_timer(s);
+	if (s->over || s->quiet)
+		exchange_wake(s->x);
 }
 
 static void digest_stream_reply_left(struct digest_pending *pending)
@@ -129,7 +146,7 @@ digest_stream_reply_source(const struct digest_stream_reply *s)
 	struct publication *p = NULL;
 
 	pthread_mutex_lock(&s->api->lock);
-	if (!s->ends && !s->late)
+	if (!s->ends && !s->over)
 		p = publication_ref(s->api->recent[0]);
 	pthread_mutex_unlock(&s->api->lock);
 	return p;
@@ -144,8 +161,14 @@ static ssize_t digest_stream_reply_read(void *arg, void *buf, size_t cap)
 			: digest_stream_read(&s->stream, p, buf, cap, &over);
 
 	publication_unref(p);
+	if (!n && !over && s->quiet) {
+		s->quiet = false;
+		*(uint8_t *)buf = DIGEST_STREAM_QUIET;
+		return 1;
+	}
 	if (!n)
 		return over ? BODY_END : BODY_WAIT;
+	s->quiet = false;
 	s->told_ms = loop_now_ms(s->loop);
 	peers_digest_api_count(&s->api->counters.delta_sent, 1);
 	peers_digest_api_count(&s->api->counters.delta_sent_bytes, n);
@@ -192,8 +215,7 @@ static void digest_stream_reply_start(struct digest_stream_reply *s,
 	exchange_set_data(s->x, &s->pending);
 	s->told_ms = loop_now_ms(s->loop);
 	s->ends_ms = s->told_ms + STREAM_LIFE_MS;
-	loop_timer_set(s->loop, &s->timer, digest_stream_reply_due_ms(s),
-		       digest_stream_reply_on_timer, s);
+	digest_stream_reply_set_timer(s);
 	peers_digest_api_count(&s->api->counters.streams, 1);
 	exchange_reply_stream(s->x, 226, f, -1, &source);
 }
@@ -210,7 +232,6 @@ static struct digest_stream_reply *
 digest_stream_reply_new(struct digest_api *api, struct exchange *x,
 			const struct digest_request *r)
 {
-	const int64_t most_s = api->max_wait_s;
 	struct digest_stream_reply *s = calloc(1, sizeof(*s));
 
 	if (!s)
@@ -220,7 +241,7 @@ digest_stream_reply_new(struct digest_api *api, struct exchange *x,
 	s->loop = exchange_loop(x);
 	s->x = x;
 	s->users = 2; /* the exchange, and its reply */
-	s->quiet_ms = 1000 * (r->ask.wait_s < most_s ? r->ask.wait_s : most_s);
+	s->quiet_ms = 1000 * r->ask.wait_s;
 	s->wake.run = digest_stream_reply_on_wake;
 	s->wake.arg = s;
 	return s;

@@ -43,19 +43,24 @@ bool peer_follower_take_stream(struct peer *p, const void *data, size_t len)
 {
 	const struct digest_expected expected = peer_follower_expected_of(p);
 	struct update *u = &p->update;
+	size_t had;
 	int error;
 
 	u->paused = u->whole && u->body.len >= KEPT_BYTES;
 	if (u->paused)
 		return false;
 	error = digest_body_add(&u->body, &expected, data, len);
+	had = u->body.len;
 	if (!error)
-		error = digest_stream_whole(u->body.bytes, u->body.len,
+		error = digest_stream_whole(u->body.bytes, &u->body.len,
 					    u->body.most, &u->whole);
-	if (error)
+	if (error) {
 		peer_follower_refuse(p, error);
-	else
-		peer_follower_go_on(p);
+		return true;
+	}
+	if (u->body.len < had)
+		peer_follower_handle(p, FOLLOWING_QUIET);
+	peer_follower_go_on(p);
 	return true;
 }
 

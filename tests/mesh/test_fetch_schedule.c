@@ -214,6 +214,27 @@ static void test_usable(void **state)
 	assert_int_equal(fetch_schedule_confirmed_ms(&f), 70000);
 }
 
+static void test_wait(void **state)
+{
+	static const struct {
+		int64_t wait_s;
+		size_t npeers;
+		int64_t max_age_ms, wanted_s;
+	} rows[] = {
+		{ 30, 1, 120000, 30 },	 { 30, 31, 120000, 30 },
+		{ 30, 32, 120000, 60 },	 { 30, 1000, 120000, 60 },
+		{ 30, 100, 600000, 120 }, { 30, 100, 59000, 30 },
+		{ 300, 100, 120000, 300 }, { 0, 100, 120000, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++)
+		assert_int_equal(fetch_schedule_wait_s(rows[i].wait_s,
+						       rows[i].npeers,
+						       rows[i].max_age_ms),
+				 rows[i].wanted_s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -221,6 +242,7 @@ int main(void)
 		cmocka_unit_test(test_never_busy),
 		cmocka_unit_test(test_jitter),
 		cmocka_unit_test(test_usable),
+		cmocka_unit_test(test_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

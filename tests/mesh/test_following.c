@@ -97,6 +97,7 @@ enum what {
 	CUT_OFF,
 	STREAM,
 	FRAMES,
+	QUIET,
 	APPLIED,
 	REFUSED,
 	UNABLE,
@@ -132,6 +133,8 @@ static struct following_event event_of(enum what what)
 		return stream();
 	case FRAMES:
 		return plain(FOLLOWING_FRAMES);
+	case QUIET:
+		return plain(FOLLOWING_QUIET);
 	case APPLIED:
 		return applied(.02);
 	case REFUSED:
@@ -245,6 +248,7 @@ ROW(DECODING, true,  FREED,     DECODING, ACTS(AGED), false)
 ROW(FETCHING, true,   STREAM,    STREAMING, ACTS(SILENT), false)
 ROW(STREAMING, true,  EARLY,     STREAMING, ACTS(SILENT), false)
 ROW(STREAMING, true,  FRAMES,    APPLYING,  ACTS(.decode = true, AGED), false)
+ROW(STREAMING, true,  QUIET,     STREAMING, ACTS(SILENT), false)
 ROW(STREAMING, true,  DELTA,     WAITING,   ACTS(END(STREAM), .due_ms = 0), false)
 ROW(STREAMING, true,  CUT_OFF,   WAITING,   ACTS(END(FAILED), .due_ms = 100), true)
 ROW(STREAMING, true,  REFUSED,   WAITING,   ACTS(END(UNFIT), .due_ms = 0), false)
@@ -256,6 +260,7 @@ ROW(STREAMING, true,  HELD,      STREAMING, ACTS(.health = true, VIEW, SILENT), 
 ROW(STREAMING, true,  FREED,     STREAMING, ACTS(SILENT), false)
 
 ROW(APPLYING, true,   EARLY,     APPLYING,  ACTS(AGED), false)
+ROW(APPLYING, true,   QUIET,     APPLYING,  ACTS(AGED), false)
 ROW(APPLYING, true,   APPLIED,   STREAMING, ACTS(.install = true, SILENT), false)
 ROW(APPLYING, true,   NEW_DELTA, STREAMING, ACTS(.install = true, VIEW, SILENT), false)
 ROW(APPLYING, true,   DELTA,     APPLYING,  ACTS(AGED), false)
@@ -391,6 +396,28 @@ static void test_silent_stream(void **state)
 	acts = step_at(&f, plain(FOLLOWING_DUE), NOW_MS + 3200);
 	assert_true(acts.fetch && acts.conditional);
 	assert_false(acts.stream);
+}
+
+/* One that says that it has no news is there, and what is here is current: but
+ * not if there are frames that wait. */
+static void test_quiet_stream(void **state)
+{
+	struct following f = peer_in(FOLLOWING_STREAMING, true, false);
+
+	(void)state;
+	step_at(&f, plain(FOLLOWING_QUIET), NOW_MS + 2999);
+	assert_int_equal(following_confirmed_ms(&f), NOW_MS + 2999);
+	assert_false(step_at(&f, plain(FOLLOWING_DUE), NOW_MS + 5998).ended);
+	assert_true(following_usable(&f));
+	step_at(&f, plain(FOLLOWING_FRAMES), NOW_MS + 5998);
+	step_at(&f, applied(.02), NOW_MS + 5998);
+	step_at(&f, plain(FOLLOWING_FRAMES), NOW_MS + 5999);
+	step_at(&f, plain(FOLLOWING_QUIET), NOW_MS + 6000);
+	assert_int_equal(following_confirmed_ms(&f), NOW_MS + 5998);
+	assert_true(step_at(&f, plain(FOLLOWING_DUE), NOW_MS + 8998).decode);
+	assert_false(step_at(&f, plain(FOLLOWING_DUE), NOW_MS + 8999).ended);
+	step_at(&f, applied(.02), NOW_MS + 8999);
+	assert_true(step_at(&f, plain(FOLLOWING_DUE), NOW_MS + 9000).ended);
 }
 
 /* The same where not even its header came; but not after another failure. */
@@ -629,8 +656,9 @@ static struct following_event model_answer(struct model *m)
 	unsigned any = (unsigned)random_below(&m->random, 10);
 
 	if (m->following.state == FOLLOWING_STREAMING)
-		return m->up && any < 7 ? plain(FOLLOWING_FRAMES)
-					: ended(m->up && any < 9, 226);
+		return m->up && any < 6	  ? plain(FOLLOWING_FRAMES)
+		       : m->up && any < 7 ? plain(FOLLOWING_QUIET)
+					  : ended(m->up && any < 9, 226);
 	if (m->following.state == FOLLOWING_APPLYING)
 		return any < 1	 ? plain(FOLLOWING_REFUSED)
 		       : any < 2 ? ended(false, 226)
@@ -740,6 +768,7 @@ int main(void)
 		cmocka_unit_test(test_frames_have_a_pace),
 		cmocka_unit_test(test_stream_ends_meanwhile),
 		cmocka_unit_test(test_silent_stream),
+		cmocka_unit_test(test_quiet_stream),
 		cmocka_unit_test(test_late_header),
 		cmocka_unit_test(test_view_of_frames),
 		cmocka_unit_test(test_drains),
