@@ -24,7 +24,7 @@
 #include <string.h>
 
 #include "digestd/mesh/invalidation_log.h"
-#include "tests/unit.h"
+#include "tests/mesh/state_set.h"
 
 enum { NODES = 3, FROM_ORIGIN = 1, FROM_PEER = 2,
        STATES_MAX = 1 << 21, STATES_LONG = 1 << 23 };
@@ -58,8 +58,7 @@ static struct fields fields;
 static struct invalidation_log *logs[NODES][9];
 
 static struct search {
-	struct search_state *states;
-	uint32_t *table, n, max, mask;
+	struct state_set seen;
 	unsigned rules, invalidations, crashes;
 	bool broken;
 } search;
@@ -147,20 +146,7 @@ static uint8_t search_count(unsigned node, unsigned digits)
 
 static void search_put(const struct search_state *s)
 {
-	const uint8_t *bytes = (const void *)s;
-	uint64_t h = 14695981039346656037u;
-	uint32_t i;
-
-	for (size_t b = 0; b < sizeof(*s); b++)
-		h = (h ^ bytes[b]) * 1099511628211u;
-	for (i = (uint32_t)(h ^ h >> 32) & search.mask; search.table[i];
-	     i = (i + 1) & search.mask) {
-		if (!memcmp(&search.states[search.table[i]], s, sizeof(*s)))
-			return;
-	}
-	assert_true(search.n + 1 < search.max);
-	search.states[++search.n] = *s;
-	search.table[i] = search.n;
+	state_set_put(&search.seen, s);
 }
 
 /* The version that the last acknowledged invalidation was before. */
@@ -387,8 +373,7 @@ static bool search_holds(unsigned rules, unsigned invalidations,
 {
 	struct search_state first = { 0 }, s;
 
-	memset(search.table, 0, ((size_t)search.mask + 1) * 4);
-	search.n = 0;
+	state_set_clear(&search.seen);
 	search.broken = false;
 	search.rules = rules;
 	search.invalidations = invalidations;
@@ -396,11 +381,11 @@ static bool search_holds(unsigned rules, unsigned invalidations,
 	for (unsigned i = 0; i < NODES; i++)
 		first.n[i] = (struct search_node){ .up = 1, .heard = 7 };
 	search_put(&first);
-	for (uint32_t at = 1; at <= search.n && !search.broken; at++) {
-		s = search.states[at];
+	for (uint32_t at = 0; at < search.seen.n && !search.broken; at++) {
+		memcpy(&s, state_set_at(&search.seen, at), sizeof(s));
 		search_expand(&s);
 	}
-	print_message("# rules %u: %u states, %s\n", rules, search.n,
+	print_message("# rules %u: %u states, %s\n", rules, search.seen.n,
 		      search.broken ? "an old copy" : "none is old");
 	return !search.broken;
 }
@@ -410,12 +395,12 @@ static int set_up(void **state)
 	(void)state;
 	scd_key_make(secret, "GET", uri, strlen(uri), &key);
 	fields_init(&fields);
-	search.max = getenv("SCD_TEST_LONG") ? STATES_LONG : STATES_MAX;
-	search.mask = 2 * search.max - 1;
-	search.states = malloc(search.max * sizeof(*search.states));
-	search.table = malloc(((size_t)search.mask + 1) * 4);
-	return fields_add(&fields, "Cache-Tag", "red") || !search.states ||
-	       !search.table;
+	if (fields_add(&fields, "Cache-Tag", "red"))
+		return -1;
+	return state_set_init(&search.seen, sizeof(struct search_state),
+			      getenv("SCD_TEST_LONG") ? STATES_LONG :
+							STATES_MAX) ?
+		       0 : -1;
 }
 
 static int tear_down(void **state)
@@ -424,8 +409,7 @@ static int tear_down(void **state)
 	for (unsigned i = 0; i < NODES * 9; i++)
 		invalidation_log_free(&logs[i / 9][i % 9]);
 	fields_free(&fields);
-	free(search.states);
-	free(search.table);
+	state_set_free(&search.seen);
 	return 0;
 }
 

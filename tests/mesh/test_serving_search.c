@@ -32,7 +32,7 @@
 #include <string.h>
 
 #include "digestd/mesh/serving_lease.h"
-#include "tests/unit.h"
+#include "tests/mesh/state_set.h"
 
 enum { NODES = 3, ALL_NODES = 7, STATES_MAX = 1 << 21, STATES_LONG = 1 << 23 };
 
@@ -77,8 +77,7 @@ struct search_state {
 };
 
 static struct search {
-	struct search_state *states;
-	uint32_t *table, n, max, mask;
+	struct state_set seen;
 	unsigned rules, crashes;
 	uint8_t fetches; /* which nodes fetch */
 	bool broken;
@@ -140,10 +139,6 @@ static void search_simplify(struct search_state *s)
 
 static void search_put(struct search_state *s)
 {
-	const uint8_t *bytes = (const void *)s;
-	uint64_t h = 14695981039346656037u;
-	uint32_t i;
-
 	if (s->got == NEW) {
 		s->fetches = s->from = s->got = 0;
 		s->knew = s->after = s->joined = 0;
@@ -151,16 +146,7 @@ static void search_put(struct search_state *s)
 	search_simplify(s);
 	if (!search_old(s))
 		return; /* nothing can go wrong any more */
-	for (size_t b = 0; b < sizeof(*s); b++)
-		h = (h ^ bytes[b]) * 1099511628211u;
-	for (i = (uint32_t)(h ^ h >> 32) & search.mask; search.table[i];
-	     i = (i + 1) & search.mask) {
-		if (!memcmp(&search.states[search.table[i]], s, sizeof(*s)))
-			return;
-	}
-	assert_true(search.n + 1 < search.max);
-	search.states[++search.n] = *s;
-	search.table[i] = search.n;
+	state_set_put(&search.seen, s);
 }
 
 /* The purge */
@@ -544,8 +530,7 @@ static bool search_holds(unsigned rules, unsigned crashes, uint8_t fetches)
 {
 	struct search_state first = { 0 }, s;
 
-	memset(search.table, 0, ((size_t)search.mask + 1) * 4);
-	search.n = 0;
+	state_set_clear(&search.seen);
 	search.broken = false;
 	search.rules = rules;
 	search.crashes = crashes;
@@ -555,15 +540,15 @@ static bool search_holds(unsigned rules, unsigned crashes, uint8_t fetches)
 						   .copy = OLD };
 	first.phase = fetches ? NOT_YET : CHANGED;
 	search_put(&first);
-	for (uint32_t at = 1; at <= search.n && !search.broken; at++) {
-		s = search.states[at];
+	for (uint32_t at = 0; at < search.seen.n && !search.broken; at++) {
+		memcpy(&s, state_set_at(&search.seen, at), sizeof(s));
 		search_purges(&s);
 		for (unsigned node = 0; node < NODES; node++) {
 			if (!search_starts(&s, node))
 				search_expand_node(&s, node);
 		}
 	}
-	print_message("# rules %u: %u states, %s\n", rules, search.n,
+	print_message("# rules %u: %u states, %s\n", rules, search.seen.n,
 		      search.broken ? "an old copy" : "none is old");
 	return !search.broken;
 }
@@ -571,18 +556,16 @@ static bool search_holds(unsigned rules, unsigned crashes, uint8_t fetches)
 static int set_up(void **state)
 {
 	(void)state;
-	search.max = getenv("SCD_TEST_LONG") ? STATES_LONG : STATES_MAX;
-	search.mask = 2 * search.max - 1;
-	search.states = malloc(search.max * sizeof(*search.states));
-	search.table = malloc(((size_t)search.mask + 1) * 4);
-	return !search.states || !search.table;
+	return state_set_init(&search.seen, sizeof(struct search_state),
+			      getenv("SCD_TEST_LONG") ? STATES_LONG :
+							STATES_MAX) ?
+		       0 : -1;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	free(search.states);
-	free(search.table);
+	state_set_free(&search.seen);
 	return 0;
 }
 
