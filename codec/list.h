@@ -173,9 +173,10 @@ int scd_list_delta_decode(const uint8_t *in, size_t len,
 
 /*
  * Make a frame: the same delta without all that its reader knows already, for a
- * channel that carries the frames of one list, each after the one before. 9
+ * channel that carries the frames of one list, each after the one before. 6
  * bytes and the code; where that is large, or the generation a multiple of
- * SCD_LIST_FRAME_EVERY, 14. Result and errors as scd_list_delta_encode().
+ * SCD_LIST_FRAME_EVERY or not the next one, 13. Result and errors as
+ * scd_list_delta_encode().
  */
 int scd_list_frame_encode(const struct scd_list *base,
 			  const struct scd_list_change *change,
@@ -185,8 +186,9 @@ int scd_list_frame_encode(const struct scd_list *base,
  * Read the frame that in begins with, of a list that is its base. On success
  * *used is its length, and *generation, *change are as scd_list_delta_decode()
  * gives them. Errors leave all of them alone, and nothing allocated. A frame is
- * verified by 32 bits of the checksum, large and some other ones by 64; a
- * mistake that gets through is found by the next of these.
+ * verified by 16 bits of the checksum, large and some other ones by 64. It is
+ * one of the whole list, so a mistake that gets through is found by each frame
+ * that follows, as likely as by this one, and by the next one with 64 bits.
  *
  * SCD_ETRUNC: the frame does not end in len bytes; SCD_EVERSION: a frame of a
  * kind that is not known here; SCD_EFORMAT: it breaks a rule; SCD_ELIMIT: the
@@ -199,14 +201,14 @@ int scd_list_frame_decode(const uint8_t *in, size_t len,
 			  uint64_t *generation, struct scd_list_change *change);
 
 /*
- * Ages. A list may keep for each entry when it came, as one of 96 cohorts at
+ * Ages. A list may keep for each entry when it came, as one of 192 cohorts at
  * most: what comes with a change is the youngest one, and both sides make the
  * same cohorts of the same changes. A frame names what goes by its age then,
  * which takes 1 to 4 bits an entry where caches evict by age, instead of 8 with
  * 1 % replaced.
  *
  * Owner and reader must take each change by itself: ages are those of a row of
- * frames, of one form or the other. They take some 0.1 bytes an entry, as there
+ * frames, of one form or the other. They take some 0.3 bytes an entry, as there
  * is room for the rest. To read a frame by age takes .8 ns for each entry of
  * the list where many go; where few go, some 2 to 6 us for each. To write one
  * takes twice as long.
@@ -223,7 +225,7 @@ int scd_list_keep_ages(struct scd_list *list);
 bool scd_list_has_ages(const struct scd_list *list);
 
 /*
- * Make the frame that tells a reader of the list its ages: with 64 cohorts, 6
+ * Make the frame that tells a reader of the list its ages: with 128 cohorts, 7
  * bits an entry. Result as scd_list_encode(). SCD_EINVAL: it keeps none;
  * SCD_ENOMEM.
  */

@@ -12,9 +12,9 @@
 enum {
 	FRAME_TYPE = 1,
 	FRAME_STEPS = 1,
-	SHORT_SUM = 4,
+	SHORT_SUM = 2,
 	LONG_SUM = 8,
-	LONG_CODE = 1024, /* bytes: then the sum is long */
+	LONG_CODE = 1024, /* bytes: then the frame is long */
 	CODINGS = 1,	  /* of the two parts of a conditional delta */
 };
 
@@ -86,9 +86,12 @@ uint64_t digest_size_of_frame(const struct digest_change *c)
 		digest_sizes_entries(c->width, c->nadded));
 	bool is_long = code >= LONG_CODE ||
 		       c->generation % SCD_LIST_FRAME_EVERY == 0;
-	uint64_t body = FRAME_STEPS + digest_sizes_varint(c->nremoved) +
-			digest_sizes_varint(c->nadded) +
-			(is_long ? LONG_SUM : SHORT_SUM) + code;
+	uint64_t excess = c->nadded >= c->nremoved
+				  ? 2 * (c->nadded - c->nremoved)
+				  : 2 * (c->nremoved - c->nadded) - 1;
+	uint64_t body = digest_sizes_varint(c->nremoved) +
+			digest_sizes_varint(excess) +
+			(is_long ? FRAME_STEPS + LONG_SUM : SHORT_SUM) + code;
 
 	return FRAME_TYPE + digest_sizes_varint(body) + body;
 }

@@ -79,9 +79,30 @@ static uint64_t cohorts_sum_gone(const struct scd__cohorts *c)
 	return sum;
 }
 
+static uint64_t cohorts_sum_size(const struct scd__cohorts *c)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < c->n; i++)
+		sum += c->size[i];
+	return sum;
+}
+
+/* How many that have gone are remembered of a list of n entries. */
+static uint64_t cohorts_most_gone(uint64_t n)
+{
+	const uint64_t share = n / SCD__COHORT_GONE_SHARE;
+
+	if (share < SCD__COHORT_GONE_LEAST)
+		return SCD__COHORT_GONE_LEAST;
+	return share < SCD__COHORT_GONE_MAX ? share : SCD__COHORT_GONE_MAX;
+}
+
 static void cohorts_forget(struct scd__cohorts *c)
 {
-	while (cohorts_sum_gone(c) > SCD__COHORT_GONE_MAX) {
+	const uint64_t most = cohorts_most_gone(cohorts_sum_size(c));
+
+	while (cohorts_sum_gone(c) > most) {
 		for (unsigned i = 0; i < c->n; i++)
 			c->gone[i] /= 2;
 	}
@@ -110,6 +131,8 @@ void scd__cohorts_renumber(struct scd__cohorts *c,
 
 bool scd__cohorts_are_valid(const struct scd__cohorts *c, uint64_t n)
 {
+	const uint64_t most = cohorts_most_gone(n);
+
 	if (c->n > SCD__COHORTS_MAX)
 		return false;
 	for (unsigned i = 0; i < c->n; i++) {
@@ -118,21 +141,28 @@ bool scd__cohorts_are_valid(const struct scd__cohorts *c, uint64_t n)
 			return false;
 		n -= c->size[i];
 	}
-	return n == 0 && cohorts_sum_gone(c) <= SCD__COHORT_GONE_MAX;
+	return n == 0 && cohorts_sum_gone(c) <= most;
+}
+
+/* What has gone from a cohort; beyond both ends, from that at the end. */
+static uint64_t cohorts_gone_at(const struct scd__cohorts *c, int i)
+{
+	if (i < 0)
+		return c->gone[0];
+	return c->gone[i < (int)c->n ? i : (int)c->n - 1];
 }
 
 void scd__cohorts_weights(const struct scd__cohorts *c,
 			  uint64_t weights[SCD__COHORTS_MAX])
 {
-	uint64_t n = 0;
+	static const uint64_t parts[] = {1, 2, 3, 2, 1};
+	const uint64_t n = cohorts_sum_size(c);
 
-	for (unsigned i = 0; i < c->n; i++)
-		n += c->size[i];
-	for (unsigned i = 0; i < c->n; i++) {
-		const uint64_t older = c->gone[i > 0 ? i - 1 : i];
-		const uint64_t younger = c->gone[i + 1 < c->n ? i + 1 : i];
+	for (int i = 0; i < (int)c->n; i++) {
+		uint64_t around = 0;
 
-		weights[i] = 16 * (older + 2 * c->gone[i] + younger) + 1 +
-			     16 * c->size[i] / n;
+		for (int j = -2; j <= 2; j++)
+			around += parts[j + 2] * cohorts_gone_at(c, i + j);
+		weights[i] = 8 * around + 1 + 16 * c->size[i] / n;
 	}
 }

@@ -4,11 +4,12 @@
  * sizes alone, so nothing of that is told; where caches evict by age, what goes
  * is in a few of them, and costs few bits. docs/FORMAT.md, "Ages".
  *
- * What comes with a change is in the youngest cohort. Once that has a 64th of
+ * What comes with a change is in the youngest cohort. Once that has a 128th of
  * the list it is closed: the next change opens another one. Where there are
  * too many, the two neighbours that are smallest together become one. `gone`
  * remembers how many have gone lately from the cohort of each rank of age, the
- * oldest first, which is what the coder expects of the next change.
+ * oldest first, which is what the coder expects of the next change. Of small
+ * lists it remembers fewer, an eighth of their entries.
  *
  * An entry has the id of a cohort. Ids ascend with age, so cohorts that become
  * one keep theirs; when all are used, they are given out anew.
@@ -20,11 +21,14 @@
 #include <stdint.h>
 
 enum {
-	SCD__COHORTS_MAX = 96,
-	SCD__COHORT_SHARE = 64, /* of the list: it closes a cohort */
+	SCD__COHORTS_MAX = 192,
+	SCD__COHORT_SHARE = 128, /* of the list: it closes a cohort */
 	SCD__COHORT_LEAST = 16, /* entries of one that is closed */
-	SCD__COHORT_GONE_MAX = 2048, /* sum of what is remembered */
-	SCD__COHORT_ID_BITS = 7,
+	/* the sum of what is remembered: a share of the list, within bounds */
+	SCD__COHORT_GONE_SHARE = 8,
+	SCD__COHORT_GONE_LEAST = 256,
+	SCD__COHORT_GONE_MAX = 2048,
+	SCD__COHORT_ID_BITS = 8,
 	SCD__COHORT_IDS = 1 << SCD__COHORT_ID_BITS,
 };
 

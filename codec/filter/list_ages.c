@@ -268,7 +268,7 @@ struct list_ages_search {
 	const uint64_t *next[SCD__COHORTS_MAX]; /* by cohort: the next rank */
 	const uint64_t *end[SCD__COHORTS_MAX];
 	uint64_t before[SCD__COHORTS_MAX]; /* entries to pass until that */
-	uint8_t first_id[SCD__COHORTS_MAX + 1];
+	uint16_t first_id[SCD__COHORTS_MAX + 1];
 	uint8_t searched[SCD__COHORTS_MAX]; /* cohorts with ranks left */
 	unsigned nsearched;
 	struct scd__pick_set counted; /* ids: those wanted in a group */
@@ -277,11 +277,11 @@ struct list_ages_search {
 
 /* The first id of each cohort, and of one behind them. */
 static void list_ages_first_ids(const struct scd__cohorts *cohorts,
-				uint8_t first_id[SCD__COHORTS_MAX + 1])
+				uint16_t first_id[SCD__COHORTS_MAX + 1])
 {
 	for (unsigned id = cohorts->nids; id-- > 0;)
-		first_id[cohorts->of_id[id]] = (uint8_t)id;
-	first_id[cohorts->n] = (uint8_t)cohorts->nids;
+		first_id[cohorts->of_id[id]] = (uint16_t)id;
+	first_id[cohorts->n] = (uint16_t)cohorts->nids;
 }
 
 static void list_ages_search_begin(struct list_ages_search *s,

@@ -14,8 +14,7 @@
 
 enum {
 	SCD__PICK_MOST = 64, /* words at a time */
-	/* of a set; twice as many as ids take, for vectors */
-	SCD__PICK_SET_WORDS = 2 * SCD__COHORT_IDS / 32,
+	SCD__PICK_SET_WORDS = SCD__COHORT_IDS / 32,
 };
 
 /* Id i is bit i % 32 of word i / 32. */

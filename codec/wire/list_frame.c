@@ -14,13 +14,18 @@
 #include "codec/wire/list_delta.h"
 
 enum {
-	SHORT_SUM = 1, /* types: which sum there is, */
-	LONG_SUM = 2,
-	AGED = 2, /* more: what goes is named by age */
-	LONG_CODE = 1024, /* bytes: then the sum is long */
-	/* type, length, steps, go, come, sum: less than a digest's header */
+	SHORT = 1, /* types: a step, and 16 bits of the sum; */
+	LONG = 2,  /* any steps, and all bits */
+	AGED = 2,  /* more: what goes is named by age */
+	LONG_CODE = 1024, /* bytes: then the frame is long */
+	/* type, length, steps, go, more, sum: less than a digest's header */
 	HEAD_BYTES = 1 + 4 * SCD__VARINT_BYTES + 8,
 };
+
+static bool list_frame_is_short(unsigned type)
+{
+	return type == SHORT || type == SHORT + AGED;
+}
 
 /* A frame, and whether what goes in it is named by age. */
 struct list_frame_bytes {
@@ -28,6 +33,15 @@ struct list_frame_bytes {
 	uint8_t *bytes;
 	size_t len;
 };
+
+/* By how much more comes than goes, as a number that is small where either is
+ * by little: 0, -1, 1, -2... become 0, 1, 2, 3... */
+static uint64_t list_frame_excess(const struct scd_list_change *c)
+{
+	const uint64_t go = c->nremoved, come = c->nadded;
+
+	return come >= go ? 2 * (come - go) : 2 * (go - come) - 1;
+}
 
 /* All but the type and the length, which must be known for the length. */
 static void list_frame_write_fields(struct scd__writer *w,
@@ -37,11 +51,12 @@ static void list_frame_write_fields(struct scd__writer *w,
 {
 	const uint64_t sum = scd__list_delta_sum(base, c);
 
-	scd__write_varint(w, generation - base->generation);
+	if (!list_frame_is_short(type))
+		scd__write_varint(w, generation - base->generation);
 	scd__write_varint(w, c->nremoved);
-	scd__write_varint(w, c->nadded);
-	if (type == SHORT_SUM || type == SHORT_SUM + AGED)
-		scd__write_u32(w, (uint32_t)sum);
+	scd__write_varint(w, list_frame_excess(c));
+	if (list_frame_is_short(type))
+		scd__write_u16(w, (uint16_t)sum);
 	else
 		scd__write_u64(w, sum);
 }
@@ -76,12 +91,13 @@ static int list_frame_make(const struct scd_list *base,
 {
 	uint8_t room[HEAD_BYTES];
 	struct scd__writer fields = scd__writer(room, sizeof(room));
-	unsigned type = SHORT_SUM;
+	unsigned type = SHORT;
 	int error;
 
 	if (scd__writer_len(code) >= LONG_CODE ||
+	    generation - base->generation != 1 ||
 	    generation % SCD_LIST_FRAME_EVERY == 0)
-		type = LONG_SUM;
+		type = LONG;
 	if (out->aged)
 		type += AGED;
 	list_frame_write_fields(&fields, base, change, generation, type);
@@ -145,22 +161,22 @@ static int list_frame_read_fields(struct scd__reader *r, unsigned type,
 				  struct scd__list_said *said,
 				  uint64_t *generation)
 {
-	const uint64_t steps = scd__read_varint(r);
+	const bool is_short = list_frame_is_short(type);
+	const uint64_t steps = is_short ? 1 : scd__read_varint(r);
+	uint64_t excess;
 
 	said->go = scd__read_varint(r);
-	said->come = scd__read_varint(r);
-	said->aged = type > LONG_SUM;
-	if (type == SHORT_SUM || type == SHORT_SUM + AGED) {
-		said->sum = scd__read_u32(r);
-		said->mask = UINT32_MAX;
-	} else {
-		said->sum = scd__read_u64(r);
-		said->mask = UINT64_MAX;
-	}
+	excess = scd__read_varint(r);
+	said->aged = type > LONG;
+	said->sum = is_short ? scd__read_u16(r) : scd__read_u64(r);
+	said->mask = is_short ? UINT16_MAX : UINT64_MAX;
 	*generation = base->generation + steps;
-	if (r->error || steps == 0 || *generation < steps)
+	if (r->error || steps == 0 || *generation < steps ||
+	    said->go > base->n || (excess % 2 && excess / 2 >= said->go))
 		return SCD_EFORMAT;
-	return said->go > base->n ? SCD_EFORMAT : SCD_OK;
+	said->come = excess % 2 ? said->go - excess / 2 - 1
+				: said->go + excess / 2;
+	return SCD_OK;
 }
 
 /* May the list have so many entries: by the format, and by its reader? */
@@ -209,11 +225,11 @@ int scd_list_frame_decode(const uint8_t *in, size_t len,
 
 	if (error)
 		return error;
-	if (type < SHORT_SUM || type > LONG_SUM + AGED)
+	if (type < SHORT || type > LONG + AGED)
 		return SCD_EVERSION;
 	if (bytes > scd__reader_left(&r))
 		return SCD_ETRUNC;
-	if (type > LONG_SUM && !base->ages)
+	if (type > LONG && !base->ages)
 		return SCD_EBASE;
 	body = scd__reader(r.at, (size_t)bytes);
 	error = list_frame_read(&body, type, limits, base, &read_generation,

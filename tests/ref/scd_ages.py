@@ -10,8 +10,13 @@ import scd_list as lists
 from scd_bits import refuse_if
 from scd_cursor import Reader, varint
 
-MOST, LOG = 96, 12
+MOST, LOG = 192, 12
 U32 = 2**32 - 1
+
+
+def remembered(n):
+    """How many that have gone, of a list of n entries."""
+    return min(max(n // 8, 256), 2048)
 
 
 class Ages:
@@ -31,7 +36,7 @@ class Ages:
         youngest = self.sizes[-1] if self.sizes else None
         n = len(self.pairs)
         if come and (youngest is None or
-                     youngest >= 16 and youngest >= n // 64):
+                     youngest >= 16 and youngest >= n // 128):
             self.sizes.append(0)
             self.gone.append(0)
 
@@ -58,7 +63,7 @@ class Ages:
             self.gone[age] += 1
         if come:
             self.sizes[-1] += len(come)
-        while sum(self.gone) > 2048:
+        while sum(self.gone) > remembered(sum(self.sizes)):
             self.gone = [number // 2 for number in self.gone]
         self.pairs = sorted(self.pairs + [(entry, len(self.sizes) - 1)
                                           for entry in come])
@@ -72,8 +77,8 @@ class Ages:
 
     def weights(self):
         last, n = len(self.sizes) - 1, len(self.pairs)
-        return [16 * (self.gone[max(i - 1, 0)] + 2 * self.gone[i] +
-                      self.gone[min(i + 1, last)]) + 1 + 16 * size // n
+        return [8 * sum((3 - abs(j)) * self.gone[min(max(i + j, 0), last)]
+                        for j in range(-2, 3)) + 1 + 16 * size // n
                 for i, size in enumerate(self.sizes)]
 
     def odds(self, left, i):
@@ -202,7 +207,7 @@ def read_ages(data, head, entries):
     ages.sizes = [size for size, _ in fields]
     ages.gone = [number for _, number in fields]
     refuse_if(0 in ages.sizes or sum(ages.sizes) != len(entries) or
-              sum(ages.gone) > 2048, "EFORMAT")
+              sum(ages.gone) > remembered(len(entries)), "EFORMAT")
     d = lists.Decoder(r.rest())
     model = ages.model() if entries else None
     ages.pairs = [(entry, d.get(0, model)) for entry in entries]

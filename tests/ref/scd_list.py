@@ -235,7 +235,7 @@ def encode_delta(head, entries, base):
 # Frames
 
 SHORT, LONG, AGED = 1, 2, 2  # AGED: more than one by rank
-SUMS = {SHORT: "<I", LONG: "<Q"}
+SUMS = {SHORT: "<H", LONG: "<Q"}
 TYPES = (1, 2, 3, 4)
 
 
@@ -261,10 +261,12 @@ def read_changes(data, head, base, limits, codes):
     refuse_if(more not in codes, "EBASE")
     layout = SUMS[kind - more]
     r = Reader(body)
-    steps, go, come = r.varint(), r.varint(), r.varint()
+    steps = r.varint() if kind - more == LONG else 1
+    go, excess = r.varint(), r.varint()
     total, = r.take(layout)
+    come = go + (-(excess + 1) // 2 if excess % 2 else excess // 2)
     refuse_if(not steps or head["generation"] + steps > U64, "EFORMAT")
-    refuse_if(go > len(base), "EFORMAT")
+    refuse_if(go > len(base) or come < 0, "EFORMAT")
     size = len(base) - go + come
     refuse_if(size > head["nbits"] // 32, "EFORMAT")
     refuse_if(size > (limits or ref.LIMITS)["max_bits"] // 64, "ELIMIT")
@@ -304,11 +306,14 @@ def read_frame(data, head, base, limits=None):
 def frame_of(head, generation, entries, change, code, more):
     """more: than SHORT or LONG."""
     go, come = change
-    kind = LONG if len(code) >= 1024 or generation % 64 == 0 else SHORT
+    steps, excess = generation - head["generation"], len(come) - len(go)
+    kind = LONG if (len(code) >= 1024 or generation % 64 == 0 or
+                    steps != 1) else SHORT
     size = struct.calcsize(SUMS[kind])
     total = checksum(head["instance"], head["nbits"], entries)
-    body = (varint(generation - head["generation"]) + varint(len(go)) +
-            varint(len(come)) + total.to_bytes(8, "little")[:size] + code)
+    body = ((varint(steps) if kind == LONG else b"") + varint(len(go)) +
+            varint(2 * excess if excess >= 0 else -2 * excess - 1) +
+            total.to_bytes(8, "little")[:size] + code)
     return bytes((kind + more,)) + varint(len(body)) + body
 
 

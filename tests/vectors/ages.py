@@ -23,11 +23,14 @@ class Cache:
 
     def __init__(self, seed, width=WIDTH):
         self.rng, self.width, self.held = Random(seed), width, []
+        self.often = 4
 
     def next(self, go, come):
         """The entries that there are after a change."""
         for _ in range(go):
-            at = self.rng.below(len(self.held)) if not self.rng.below(4) else 0
+            at = 0
+            if not self.rng.below(self.often):
+                at = self.rng.below(len(self.held))
             del self.held[at]
         self.held += [self.rng.below(2**self.width) for _ in range(come)]
         return sorted(self.held)
@@ -95,7 +98,18 @@ def make_frames(bases):
     cache, ages, head = copy.deepcopy(bases["young"])
     frames = row(330, cache, ages, 1300)[0]
     made["row"] = frames, ages.entries(), ages, "young"
+    made["remnants"] = remnants(*copy.deepcopy(bases["young"]))
     return made
+
+
+def remnants(cache, ages, head):
+    """So many cohorts of which little is left that some become one."""
+    steps = [(0, 16)] * 125 + [(1400, 0)] + [(0, 16)] * 90
+    cache.often = 1
+    frames = b"".join(turned(cache, head, ages, True, go, come)
+                      for go, come in steps)
+    assert len(ages.sizes) == aged.MOST
+    return frames, ages.entries(), ages, "young"
 
 
 def summed(data, head, ages):
@@ -130,7 +144,7 @@ def bad_ages(bases):
         "list-sum": (changed_at(data, 3, data[3] ^ 1), "ECHECKSUM", "old"),
         "sum": (changed_at(data, 7, data[7] ^ 1), "ECHECKSUM", "old"),
         "no-cohorts": (none + b"\0", "EFORMAT", "old"),
-        "97-cohorts": (none + b"\x61", "EFORMAT", "old"),
+        "193-cohorts": (b"\5\x0a" + none[2:] + b"\xc1\1", "EFORMAT", "old"),
         "sizes-cut": (none + b"\2", "EFORMAT", "old"),
         "other-sizes": (summed(aged.write_ages(head, other), head, other),
                         "EFORMAT", "old"),
@@ -148,7 +162,7 @@ def bad_ages(bases):
 def bad_frames(bases, frames):
     data = frames["by-age"][0]
     return {
-        "frame-sum": (changed_at(data, 5, data[5] ^ 1), "ECHECKSUM", "old"),
+        "frame-sum": (changed_at(data, 4, data[4] ^ 1), "ECHECKSUM", "old"),
         "frame-code": (changed_at(data, len(data) - 1, data[-1] ^ 1),
                        "ECHECKSUM", "old"),
         "frame-code-end": (data[:-2] + b"\0\0", "EFORMAT", "old"),

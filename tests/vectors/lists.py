@@ -216,7 +216,7 @@ def bad_frames(frames):
     """name: bytes, error, base, max_bits"""
     data, one = frames["frame"][0], frames["frame-one"][0]
     reader, base = 2**32, "thousand"
-    # one: type, length, steps, go, come, sum
+    # one: type, length, go, more, sum; data has steps, too
     return {
         "frame-of-nothing": (b"", "ETRUNC", base, reader),
         "frame-type-only": (b"\1", "ETRUNC", base, reader),
@@ -230,22 +230,25 @@ def bad_frames(frames):
         "frame-type-5": (changed_at(one, 0, 5), "EVERSION", base, reader),
         "frame-type-6": (changed_at(one, 0, 6), "EVERSION", base, reader),
         "frame-cut": (one[:-1], "ETRUNC", base, reader),
-        "frame-steps-0": (changed_at(one, 2, 0), "EFORMAT", base, reader),
-        "frame-no-fields": (b"\1\3\1\1\1", "EFORMAT", base, reader),
-        "frame-go-1001": (b"\1\x09\1\xe9\7\0" + b"\1" * 5, "EFORMAT", base,
+        "frame-steps-0": (b"\2\x0b\0\0\0" + b"\1" * 8, "EFORMAT", base,
                           reader),
-        "frame-come-many": (b"\1\x0a\1\0\xff\xff\3" + b"\1" * 5,
+        "frame-no-fields": (b"\1\3\1\1\1", "EFORMAT", base, reader),
+        "frame-go-1001": (b"\1\6\xe9\7\0" + b"\1" * 3, "EFORMAT", base,
+                          reader),
+        "frame-come-many": (b"\1\7\0\xff\xff\3" + b"\1" * 3,
                             "EFORMAT", base, reader),
-        "frame-bomb": (b"\1\x09\1\0\xd0\x0f" + b"\1" * 5, "EFORMAT", base,
+        "frame-come-less": (b"\1\5\1\3" + b"\1" * 3, "EFORMAT", base,
+                            reader),
+        "frame-bomb": (b"\1\6\0\xd0\x0f" + b"\1" * 3, "EFORMAT", base,
                        reader),
         "frame-above-max-bits": (data, "ELIMIT", base, 64 * 1001),
-        "frame-sum": (changed_at(one, 5, one[5] ^ 1), "ECHECKSUM", base,
+        "frame-sum": (changed_at(one, 4, one[4] ^ 1), "ECHECKSUM", base,
                       reader),
-        "frame-code": (changed_at(one, 9, one[9] ^ 1), "ECHECKSUM", base,
+        "frame-code": (changed_at(one, 6, one[6] ^ 1), "ECHECKSUM", base,
                        reader),
         "frame-long-code-sum": (
-            changed_at(frames["frame-long"][0], 14,
-                       frames["frame-long"][0][14] ^ 1), "ECHECKSUM", base,
+            changed_at(frames["frame-long"][0], 13,
+                       frames["frame-long"][0][13] ^ 1), "ECHECKSUM", base,
             reader),
         "frame-other-base": (one, "EFORMAT", "empty", reader),
     }
