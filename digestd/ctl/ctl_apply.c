@@ -14,7 +14,7 @@ const char ctl_apply_help[] =
 	"usage: digestctl apply [OPTIONS] BASE DELTA...\n"
 	"Applies deltas, in the order given, to a full digest (-: standard\n"
 	"input) and writes what comes of it as a full digest. Frames, as\n"
-	"nodes send them, are applied to a list, too.\n";
+	"nodes send them, are applied to a list, too, and ages before them.\n";
 
 const struct tool_option *const ctl_apply_options[] = {
 	digest_output_options, NULL

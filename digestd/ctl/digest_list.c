@@ -198,21 +198,34 @@ int digest_list_change(const struct scd_list *from, const struct scd_list *to,
 	return error;
 }
 
-int digest_list_apply_frames(struct scd_list *list, const uint8_t *bytes,
-			     size_t len, const struct scd_limits *limits)
+/* Apply the frame that bytes begin with, or have the list keep the ages. */
+static int digest_list_apply_frame(struct scd_list *list, const uint8_t *bytes,
+				   size_t len, const struct scd_limits *limits,
+				   size_t *used)
 {
 	struct scd_list_change change;
 	uint64_t generation;
-	size_t used;
+	int error;
+
+	if (*bytes == SCD_LIST_FRAME_AGES)
+		return scd_list_ages_decode(bytes, len, list, used);
+	error = scd_list_frame_decode(bytes, len, limits, list, used,
+				      &generation, &change);
+	if (error)
+		return error;
+	error = scd_list_change(list, &change, generation);
+	scd_list_change_free(&change);
+	return error;
+}
+
+int digest_list_apply_frames(struct scd_list *list, const uint8_t *bytes,
+			     size_t len, const struct scd_limits *limits)
+{
+	size_t used = 0;
 	int error = SCD_OK;
 
-	for (; !error && len > 0; bytes += used, len -= used) {
-		error = scd_list_frame_decode(bytes, len, limits, list, &used,
-					      &generation, &change);
-		if (error)
-			break;
-		error = scd_list_change(list, &change, generation);
-		scd_list_change_free(&change);
-	}
+	for (; !error && len > 0; bytes += used, len -= used)
+		error = digest_list_apply_frame(list, bytes, len, limits,
+						&used);
 	return error;
 }

@@ -56,9 +56,10 @@ int digest_list_change(const struct scd_list *from, const struct scd_list *to,
 		       struct scd_list_change *out);
 
 /*
- * Applies frames (docs/FORMAT.md, "Frames of a list"), as many as there are.
- * The errors of scd_list_frame_decode(); the list is then of the generation of
- * the last frame that was good.
+ * Applies frames (docs/FORMAT.md, "Frames of a list"), as many as there are,
+ * and ages among them. The errors of scd_list_frame_decode() and
+ * scd_list_ages_decode(); the list is then of the generation of the last frame
+ * that was good.
  */
 int digest_list_apply_frames(struct scd_list *list, const uint8_t *bytes,
 			     size_t len, const struct scd_limits *limits);

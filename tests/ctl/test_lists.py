@@ -8,7 +8,7 @@ import os
 
 from harness import KEY, SOURCE, ctl, folder_of, run, urls
 
-GOLDEN = os.path.join(SOURCE, "tests", "vectors", "list")
+GOLDEN = os.path.join(SOURCE, "tests", "vectors")
 
 
 def listed(numbers, *options):
@@ -18,8 +18,8 @@ def listed(numbers, *options):
     return digest
 
 
-def golden(name):
-    with open(os.path.join(GOLDEN, name), "rb") as f:
+def golden(name, folder="list"):
+    with open(os.path.join(GOLDEN, folder, name), "rb") as f:
         return f.read()
 
 
@@ -39,6 +39,10 @@ FOLDER = folder_of({
     "cut": TWO[:-1], "damaged": TWO[:-9] + bytes([TWO[-9] ^ 1]) + TWO[-8:],
     "thousand": golden("thousand.scd"), "frame": golden("frame.frame"),
     "cut-frame": golden("frame.frame")[:-1],
+    "old": golden("old.scd", "ages"), "ages": golden("old.ages", "ages"),
+    "by-age": golden("by-age.frame", "ages"),
+    "ages-and-frame": golden("old.ages", "ages") +
+    golden("by-age.frame", "ages"),
 })
 AT = FOLDER.name
 
@@ -123,6 +127,19 @@ def frames_are_applied_as_they_come():
     assert ctl("apply", "one", "frame", cwd=AT)[0] == 1
 
 
+def ages_may_come_before_frames():
+    """In one file, as a node sends them, or in two."""
+    code, out, err = ctl("apply", "old", "ages-and-frame", cwd=AT)
+    assert (code, err) == (0, "")
+    before, after = (json.loads(ctl("info", "-j", "-", data=data)[1])
+                     for data in (golden("old.scd", "ages"), out))
+    assert after["generation"] == before["generation"] + 1
+    assert after["nkeys"] == before["nkeys"] - 10
+    assert ctl("apply", "old", "ages", "by-age", cwd=AT) == (0, out, "")
+    assert ctl("apply", "old", "by-age", cwd=AT)[0] == 1  # without ages
+    assert ctl("apply", "old", "ages", "ages", cwd=AT)[0] == 1
+
+
 def a_union_is_the_list_of_all():
     for name, files, numbers in (
             ("two", ("one", "two"), range(1100)),
@@ -194,6 +211,7 @@ if __name__ == "__main__":
     run((a_list_says_what_it_is, what_comes_twice_is_there_once,
          the_width_follows_from_what_is_expected, it_has_what_is_in_it,
          deltas_lead_from_one_to_the_next, nothing_is_a_list_too,
-         frames_are_applied_as_they_come, a_union_is_the_list_of_all,
+         frames_are_applied_as_they_come, ages_may_come_before_frames,
+         a_union_is_the_list_of_all,
          a_union_has_the_smallest_width, what_caches_have_in_common,
          refusals))
