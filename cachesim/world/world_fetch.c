@@ -262,6 +262,11 @@ unsigned fetch_connect_ms(const struct fetch *f)
 	return (unsigned)((f->connected_us - f->started_us) / 1000);
 }
 
+unsigned fetch_trip_ms(struct fetch *f)
+{
+	return fetch_connect_ms(f) + 1;
+}
+
 bool fetch_is_sent(const struct fetch *f)
 {
 	return f->connected;

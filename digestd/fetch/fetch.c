@@ -172,6 +172,12 @@ unsigned fetch_connect_ms(const struct fetch *f)
 	return f->way->connect_ms(f);
 }
 
+unsigned fetch_trip_ms(struct fetch *f)
+{
+	assert(f->way && f->way->trip_ms);
+	return f->way->trip_ms(f);
+}
+
 bool fetch_is_sent(const struct fetch *f)
 {
 	assert(f->way && f->way->is_sent);

@@ -219,6 +219,11 @@ void fetch_resume_upload(struct fetch *f);
  * for data, from on_headers() on. */
 unsigned fetch_connect_ms(const struct fetch *f);
 
+/* The round trip to the server, as the connection was made that this fetch has
+ * begun with [ms]; 0: it was a kept one, or it is not known. From on_headers()
+ * on. Of a fetcher for exchange. */
+unsigned fetch_trip_ms(struct fetch *f);
+
 /* Whether bytes of the request may have come to the server. Of a fetcher for
  * data. */
 bool fetch_is_sent(const struct fetch *f);

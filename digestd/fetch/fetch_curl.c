@@ -657,6 +657,21 @@ static void fetch_curl_lift_total(struct fetch *fetch)
 			 CURLOPT_TIMEOUT_MS, 0L);
 }
 
+/* The name was looked up before; a handshake of TLS comes later. */
+static unsigned fetch_curl_trip_ms(struct fetch *fetch)
+{
+	CURL *easy = fetch_curl_transfer_of(fetch)->easy;
+	curl_off_t named_us = 0, connected_us = 0;
+	long connections = 0;
+
+	curl_easy_getinfo(easy, CURLINFO_NUM_CONNECTS, &connections);
+	curl_easy_getinfo(easy, CURLINFO_NAMELOOKUP_TIME_T, &named_us);
+	curl_easy_getinfo(easy, CURLINFO_CONNECT_TIME_T, &connected_us);
+	if (!connections || connected_us < named_us)
+		return 0;
+	return (unsigned)((connected_us - named_us) / 1000) + 1;
+}
+
 static void fetch_curl_run_reap(void *arg)
 {
 	fetch_curl_transfer_free(arg);
@@ -682,5 +697,6 @@ const struct fetch_way fetch_way_curl = {
 	.start = fetch_curl_start,
 	.lift_total = fetch_curl_lift_total,
 	.resume = fetch_curl_resume,
+	.trip_ms = fetch_curl_trip_ms,
 	.cancel = fetch_curl_cancel,
 };

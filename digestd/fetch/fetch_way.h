@@ -42,6 +42,7 @@ struct fetch_way {
 	void (*resume)(struct fetch *f);
 	void (*resume_upload)(struct fetch *f); /* null: there is none */
 	unsigned (*connect_ms)(const struct fetch *f); /* null: not known */
+	unsigned (*trip_ms)(struct fetch *f); /* null: not known */
 	bool (*is_sent)(const struct fetch *f); /* null: not known */
 	void (*cancel)(struct fetch *f);
 };
