@@ -145,24 +145,50 @@ static int64_t distance_most_ms(const struct distance *origin)
 	return distance_longer_ms(ORIGIN_ANSWERS * median_ms, origin->slow_ms);
 }
 
-int64_t distance_timeout_ms(const struct distance *peer,
+/* Its own answers count for more than what else has found the way to it. */
+static int64_t distance_trip_ms(const struct distance *peer, int64_t trip_ms)
+{
+	int64_t median_ms = distance_median_ms(peer);
+
+	return median_ms ? median_ms : trip_ms;
+}
+
+/* When a second try is here, of a peer of which it has to be expected; else 0.
+ */
+static int64_t distance_again_ms(const struct distance *peer, int64_t trip_ms)
+{
+	if (trip_ms <= DISTANCE_NEAR_MS ||
+	    (peer && answer_times_count(&peer->times) >= DISTANCE_KNOWN))
+		return 0;
+	return DISTANCE_AGAIN_MS + DISTANCE_AGAIN_TRIPS * trip_ms;
+}
+
+int64_t distance_timeout_ms(const struct distance *peer, int64_t trip_ms,
 			    const struct distance *origin)
 {
-	int64_t trip_ms = distance_median_ms(peer);
-	int64_t slow_ms = peer ? peer->slow_ms : 0;
+	const int64_t here_ms = distance_trip_ms(peer, trip_ms);
+	const int64_t slow_ms =
+		distance_longer_ms(peer ? peer->slow_ms : 0,
+				   distance_again_ms(peer, here_ms));
 	int64_t ms = distance_shorter_ms(slow_ms + slow_ms / 4,
-					 distance_most_ms(origin)) + trip_ms;
+					 distance_most_ms(origin)) + here_ms;
 
-	if (trip_ms && trip_ms <= DISTANCE_NEAR_MS)
+	if (here_ms && here_ms <= DISTANCE_NEAR_MS)
 		return DISTANCE_WAIT_MIN_MS;
 	return distance_longer_ms(ms, DISTANCE_WAIT_MIN_MS);
 }
 
-int64_t distance_hedge_ms(const struct distance *peer)
+int64_t distance_hedge_ms(const struct distance *peer, int64_t trip_ms,
+			  const struct distance *origin)
 {
-	if (!distance_median_ms(peer))
-		return DISTANCE_HEDGE_UNKNOWN_MS;
-	return distance_longer_ms(peer->hedge_ms, DISTANCE_HEDGE_MIN_MS);
+	const int64_t again_ms = distance_shorter_ms(
+		distance_again_ms(peer, distance_trip_ms(peer, trip_ms)),
+		distance_most_ms(origin));
+	int64_t ms = DISTANCE_HEDGE_UNKNOWN_MS;
+
+	if (distance_median_ms(peer))
+		ms = distance_longer_ms(peer->hedge_ms, DISTANCE_HEDGE_MIN_MS);
+	return distance_longer_ms(ms, again_ms);
 }
 
 void distance_owes(struct distance *peer)
@@ -187,8 +213,9 @@ int64_t distance_budget_ms(int64_t timeout_ms)
 	return timeout_ms + timeout_ms * 2 / 5;
 }
 
-int64_t distance_pace_ms(const struct distance *peer, int64_t timeout_ms)
+int64_t distance_pace_ms(const struct distance *peer, int64_t trip_ms,
+			 int64_t timeout_ms)
 {
 	return distance_budget_ms(timeout_ms) +
-	       DISTANCE_BODY_TRIPS * distance_median_ms(peer);
+	       DISTANCE_BODY_TRIPS * distance_trip_ms(peer, trip_ms);
 }

@@ -5,7 +5,14 @@
  * A distance is the time from a request on a connection that is open to the
  * answer's header: its median of the last minute, and what all but
  * DISTANCE_SLOW in a thousand took. What was known last holds until there is
- * something newer.
+ * something newer. Of a peer that has not answered yet, the round trip to it
+ * counts (trip_ms below), which connecting to it for its digest has taken; 0
+ * where that is not known either.
+ *
+ * A packet that is lost comes again after DISTANCE_AGAIN_MS. Where one in a
+ * hundred is, a peer that is asked now and then has lost none yet, and its
+ * times look as if it never would. So a far one that has answered fewer than
+ * DISTANCE_KNOWN times in the last minute is given the time for a second try.
  *
  * A peer is asked where that is expected to save time. It has a usable answer
  * with probability p, which takes R in place of the origin's O; otherwise R was
@@ -60,6 +67,12 @@ enum {
 	/* it stands still while so many of its answers are owed for which
 	 * another's was taken */
 	DISTANCE_OWED = 3,
+	/* a second try of TCP takes as long, and round trips: of the first one,
+	 * of the second, and what the waiting grows by where times vary */
+	DISTANCE_AGAIN_MS = 200,
+	DISTANCE_AGAIN_TRIPS = 3,
+	/* so many answers of late tell whether there are any */
+	DISTANCE_KNOWN = 1000 / DISTANCE_SLOW,
 	/* that is how long a peer is waited for in which no client waits */
 	DISTANCE_PROBE_MS = 1000,
 	/* and connected to; TCP repeats what it has lost there after as long */
@@ -120,16 +133,18 @@ bool distance_pass_over(struct distance *peer, int64_t now_ms);
 /*
  * How long the peer may take to answer [ms]: DISTANCE_WAIT_MIN_MS if it is
  * near; else a quarter more than all but DISTANCE_SLOW in a thousand of its
- * answers took, and a round trip to connect. It is waited for no longer than
- * three of the origin's answers mostly take, or than its slow ones. Null as
- * above.
+ * answers took, or a second try would, and a round trip to connect. It is
+ * waited for no longer than three of the origin's answers mostly take, or than
+ * its slow ones. Null as above.
  */
-int64_t distance_timeout_ms(const struct distance *peer,
+int64_t distance_timeout_ms(const struct distance *peer, int64_t trip_ms,
 			    const struct distance *origin);
 
-/* After how long an answer is slow enough to ask another for it [ms]. Null as
- * above. */
-int64_t distance_hedge_ms(const struct distance *peer);
+/* After how long an answer is slow enough to ask another for it [ms]; of a far
+ * peer no sooner than a second try would be here, if it is waited for so long.
+ * Null as above. */
+int64_t distance_hedge_ms(const struct distance *peer, int64_t trip_ms,
+			  const struct distance *origin);
 
 /* Another's answer was taken, as the peer was slow; and that answer has come
  * after all, or it is clear that it will not. */
@@ -149,6 +164,7 @@ int64_t distance_budget_ms(int64_t timeout_ms);
 
 /* How long a peer of that timeout may take until a body of NODE_COLLECT_PEER_
  * BYTES is here, or stand still in the midst of a larger one [ms]. */
-int64_t distance_pace_ms(const struct distance *peer, int64_t timeout_ms);
+int64_t distance_pace_ms(const struct distance *peer, int64_t trip_ms,
+			 int64_t timeout_ms);
 
 #endif

@@ -28,7 +28,8 @@ struct peerset_peer {
 	bool half_open;             /* only to be probed: see below */
 	bool suspect; /* others doubt what it sends; not used here */
 	bool leases;  /* it says that it grants leases */
-	double rtt_ms;              /* 0: not known yet */
+	double rtt_ms;              /* of its answers; 0: not known yet */
+	int64_t trip_ms; /* to it and back, see distance.h; 0: not known yet */
 	struct peer_digest *digest; /* null: none yet */
 	/* Of a peer at another location: what its digest is of. Count 0: it is
 	 * at this one, and its digest of all that it holds. */

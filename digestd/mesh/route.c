@@ -22,6 +22,8 @@ static unsigned route_cost(const struct peerset_peer *p,
 
 	if (distance_median_ms(d)) /* this worker's own, and of late */
 		rtt_ms = (double)distance_median_ms(d);
+	else if (p->rtt_ms <= 0 && p->trip_ms)
+		rtt_ms = (double)p->trip_ms;
 	if (rtt_ms < near_ms)
 		rtt_ms = near_ms;
 	/* of two that are as near, the one at this location */
@@ -133,6 +135,7 @@ static int64_t route_timeout_ms(struct route *r,
 
 	if (!ms)
 		ms = distance_timeout_ms(route_distance(r, policy, peer),
+					 peerset_at(r->view, peer)->trip_ms,
 					 policy->origin);
 	if (!budget_ms)
 		budget_ms = distance_budget_ms(ms);

@@ -392,6 +392,16 @@ static void peer_follower_decode(struct peer *p)
 
 /* The fetch itself */
 
+/* What came in the way of one connection says nothing of the next: of a packet
+ * that was lost, and of how busy this loop was. */
+static void peer_follower_measure_trip(struct peer *p, struct fetch *fetch)
+{
+	const int64_t ms = fetch_trip_ms(fetch);
+
+	if (ms && (!p->trip_ms || ms < p->trip_ms))
+		p->trip_ms = ms;
+}
+
 static void peer_follower_on_headers(void *arg, struct fetch *fetch,
 				     unsigned status,
 				     const struct fields *fields,
@@ -403,6 +413,7 @@ static void peer_follower_on_headers(void *arg, struct fetch *fetch,
 
 	(void)body_len;
 	p->update.status = status;
+	peer_follower_measure_trip(p, fetch);
 	peer_follower_look_at_clock(p, fields);
 	digest_node_read(fields, &p->update.says);
 	p->update.nsuspects = digest_suspects_read(fields, p->update.suspects);

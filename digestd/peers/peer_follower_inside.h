@@ -54,6 +54,7 @@ struct peer {
 	struct update update;
 	struct peer_follower_counters counters;
 	int64_t since_ms;  /* when it became a peer */
+	int64_t trip_ms;   /* the shortest round trip to it; 0: not known */
 	bool troubled; /* its last fetch has failed */
 };
 

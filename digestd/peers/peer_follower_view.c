@@ -30,6 +30,7 @@ struct peerset *peer_follower_view(struct peer_follower *f)
 			.half_open = peer_health_is_half_open(health),
 			.leases = p->says.leases_said && p->says.leases,
 			.rtt_ms = peer_health_rtt_ms(health),
+			.trip_ms = p->trip_ms,
 			.sector = p->sector,
 			.owns = p->owns,
 			.digest = p->digest,

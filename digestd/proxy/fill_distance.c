@@ -67,7 +67,7 @@ int64_t fill_distance_timeout_ms(struct fill *f)
 		return policy.peer_ms;
 	return distance_timeout_ms(
 		distance_table_find(&f->worker->peer_distances, f->peer->id),
-		policy.origin);
+		f->peer->trip_ms, policy.origin);
 }
 
 unsigned fill_distance_connect_ms(const struct fill *f, unsigned timeout_ms)
@@ -82,7 +82,8 @@ int64_t fill_distance_pace_ms(const struct fill *f, unsigned timeout_ms)
 	if (f->q->settings->peer_budget_ms)
 		return f->q->settings->peer_budget_ms;
 	return distance_pace_ms(distance_table_find(&f->worker->peer_distances,
-						    f->peer->id), timeout_ms);
+						    f->peer->id),
+				f->peer->trip_ms, timeout_ms);
 }
 
 unsigned fill_distance_price(const struct fill *f)

@@ -58,8 +58,10 @@ static void fill_hedge_is_due(void *arg)
 void fill_hedge_watch(struct fill *f, unsigned timeout_ms)
 {
 	struct worker *w = f->worker;
+	const struct route_policy policy = fill_distance_policy(f);
 	const int64_t ms = distance_hedge_ms(
-		distance_table_find(&w->peer_distances, f->peer->id));
+		distance_table_find(&w->peer_distances, f->peer->id),
+		f->peer->trip_ms, policy.origin);
 
 	node_hedges_asked(&w->hedges, f->q->settings->peer_hedges);
 	if (!f->q->settings->peer_hedges || !f->client || f->hedge ||

@@ -102,17 +102,57 @@ static void test_what_is_hedged(void **state)
 	struct distance peer = { 0 };
 
 	(void)state;
-	assert_int_equal(distance_hedge_ms(NULL), DISTANCE_HEDGE_UNKNOWN_MS);
+	assert_int_equal(distance_hedge_ms(NULL, 0, NULL),
+			 DISTANCE_HEDGE_UNKNOWN_MS);
 	distance_late(&peer, 100, 1); /* that says only what it is not */
-	assert_int_equal(distance_hedge_ms(&peer), DISTANCE_HEDGE_UNKNOWN_MS);
+	assert_int_equal(distance_hedge_ms(&peer, 0, NULL),
+			 DISTANCE_HEDGE_UNKNOWN_MS);
 	measure(&peer, 1, 0, 0);
-	assert_int_equal(distance_hedge_ms(&peer), DISTANCE_HEDGE_MIN_MS);
-	measure(&peer, 47, 0, 0);
-	assert_int_equal(distance_hedge_ms(&peer), 47);
-	measure(&peer, 47, 255, 10);
-	assert_int_equal(distance_hedge_ms(&peer), 255);
+	assert_int_equal(distance_hedge_ms(&peer, 0, NULL),
+			 DISTANCE_HEDGE_MIN_MS);
+	measure(&peer, 47, 255, 20);
+	assert_int_equal(distance_hedge_ms(&peer, 0, NULL), 255);
 	measure(&peer, 47, 255, 400);
-	assert_int_equal(distance_hedge_ms(&peer), 47);
+	assert_int_equal(distance_hedge_ms(&peer, 0, NULL), 47);
+}
+
+/* Who is far and is asked now and then has lost no packet yet: it is given the
+ * time to send one again, but not more than the origin takes. */
+static void test_second_tries_are_waited_for(void **state)
+{
+	struct distance peer = { 0 }, origin;
+
+	(void)state;
+	measure(&origin, 111, 0, 0);
+	assert_int_equal(distance_hedge_ms(&peer, 5, &origin),
+			 DISTANCE_HEDGE_UNKNOWN_MS);
+	assert_int_equal(distance_hedge_ms(&peer, 39, &origin), 200 + 117);
+	assert_int_equal(distance_hedge_ms(&peer, 50, &origin), 333);
+	assert_int_equal(distance_hedge_ms(&peer, 100, NULL), 200 + 300);
+	measure(&peer, 39, 0, 0); /* its own answers count for more */
+	assert_int_equal(distance_hedge_ms(&peer, 5, &origin), 200 + 117);
+	while (answer_times_count(&peer.times) < DISTANCE_KNOWN - 1)
+		distance_answered(&peer, 39, 1);
+	assert_int_equal(distance_hedge_ms(&peer, 39, &origin), 200 + 117);
+	distance_answered(&peer, 39, 1); /* it has hardly ever to do so */
+	assert_int_equal(distance_hedge_ms(&peer, 39, &origin), 39);
+}
+
+/* Before it has answered: what connecting to it for its digest has taken. */
+static void test_first_questions(void **state)
+{
+	struct distance peer = { 0 }, origin;
+
+	(void)state;
+	measure(&origin, 111, 0, 0);
+	assert_int_equal(distance_timeout_ms(NULL, 5, &origin), 100);
+	assert_int_equal(distance_timeout_ms(NULL, 10, &origin),
+			 230 + 57 + 10);
+	assert_int_equal(distance_timeout_ms(NULL, 50, &origin), 333 + 50);
+	assert_int_equal(distance_timeout_ms(NULL, 50, NULL), 350 + 87 + 50);
+	assert_int_equal(distance_pace_ms(NULL, 50, 100), 140 + 5 * 50);
+	distance_late(&peer, 300, 1);
+	assert_int_equal(distance_timeout_ms(&peer, 50, &origin), 333 + 50);
 }
 
 static void test_who_owes_answers(void **state)
@@ -202,7 +242,8 @@ static const struct {
 	{ "nothing is known", 0, 0, 0, 0, 0, 100 },
 	{ "in a LAN", 1, 0, 30, 0, 0, 100 },
 	{ "in a LAN, with an origin there", 1, 0, 1, 0, 0, 100 },
-	{ "far, of an even pace", 47, 0, 100, 0, 0, 47 + 47 + 11 },
+	{ "far, of an even pace", 47, 0, 100, 0, 600, 47 + 47 + 11 },
+	{ "far, and asked now and then", 47, 0, 200, 0, 0, 47 + 341 + 85 },
 	{ "lost packets come again", 47, 255, 100, 0, 50, 47 + 255 + 63 - 9 },
 	{ "fewer than two in a thousand", 47, 255, 100, 0, 600, 47 + 47 + 11 },
 	{ "near, with slow answers", 5, 255, 100, 0, 50, 100 },
@@ -225,14 +266,14 @@ static void test_timeouts(void **state)
 		measure(&origin, timeouts[i].origin_ms,
 			timeouts[i].origin_slow_ms,
 			timeouts[i].origin_slow_ms ? timeouts[i].slow : 0);
-		got = distance_timeout_ms(&peer, &origin);
+		got = distance_timeout_ms(&peer, 0, &origin);
 		if (got != timeouts[i].timeout_ms)
 			fail_msg("%s: %d", timeouts[i].label, (int)got);
 		assert_int_equal(distance_budget_ms(got), got + got * 2 / 5);
-		assert_int_equal(distance_pace_ms(&peer, got),
+		assert_int_equal(distance_pace_ms(&peer, 0, got),
 				 got + got * 2 / 5 + 5 * timeouts[i].peer_ms);
 	}
-	assert_int_equal(distance_timeout_ms(NULL, NULL), 100);
+	assert_int_equal(distance_timeout_ms(NULL, 0, NULL), 100);
 }
 
 /* A peer that has only been waited for in vain is not known, but it is given
@@ -245,7 +286,7 @@ static void test_late(void **state)
 	(void)state;
 	measure(&origin, 63, 0, 0);
 	for (int i = 0; i < 50; i++) {
-		int64_t now_ms = distance_timeout_ms(&peer, &origin);
+		int64_t now_ms = distance_timeout_ms(&peer, 0, &origin);
 
 		assert_true(now_ms >= ms);
 		ms = now_ms;
@@ -331,6 +372,8 @@ int main(void)
 		cmocka_unit_test(test_pays),
 		cmocka_unit_test(test_renewals_pay),
 		cmocka_unit_test(test_what_is_hedged),
+		cmocka_unit_test(test_second_tries_are_waited_for),
+		cmocka_unit_test(test_first_questions),
 		cmocka_unit_test(test_who_owes_answers),
 		cmocka_unit_test(test_outcomes_fade),
 		cmocka_unit_test(test_one_in_so_many_measures),

@@ -26,6 +26,7 @@ struct place {
 	double rtt_ms;
 	double fp;
 	enum { USUAL, UNUSABLE, HALF_OPEN } state;
+	int64_t trip_ms;
 };
 
 static const struct route_policy usual = {
@@ -47,6 +48,7 @@ static struct peerset *view_of(const struct place *places, size_t n)
 			.id = i, .usable = places[i].state != UNUSABLE,
 			.half_open = places[i].state == HALF_OPEN,
 			.rtt_ms = places[i].rtt_ms, .name = "", .url = "",
+			.trip_ms = places[i].trip_ms,
 			.digest = peer_digest_take(&bloom),
 		};
 		peers[i].digest->fp = places[i].fp;
@@ -72,37 +74,37 @@ static const struct {
 	{ "one has it, but may not be asked",
 	  { { 0 }, { .has = true, .state = UNUSABLE } }, 2, 3, 0, { ORIGIN } },
 	{ "near first",
-	  { { true, 30, 0, USUAL }, { true, 2, 0, USUAL },
-	    { true, 20, 0, USUAL } }, 3, 3, 3, { 1, 2, 0, ORIGIN } },
+	  { { true, 30, 0, USUAL, 0 }, { true, 2, 0, USUAL, 0 },
+	    { true, 20, 0, USUAL, 0 } }, 3, 3, 3, { 1, 2, 0, ORIGIN } },
 	{ "few false positives first",
-	  { { true, 5, .04, USUAL }, { true, 5, .001, USUAL } }, 2, 3, 2,
+	  { { true, 5, .04, USUAL, 0 }, { true, 5, .001, USUAL, 0 } }, 2, 3, 2,
 	  { 1, 0, ORIGIN } },
 	{ "nearness outweighs a few false positives",
-	  { { true, 5, .04, USUAL }, { true, 50, .001, USUAL } }, 2, 3, 2,
+	  { { true, 5, .04, USUAL, 0 }, { true, 50, .001, USUAL, 0 } }, 2, 3, 2,
 	  { 0, 1, ORIGIN } },
 	{ "not yet measured is in the middle",
-	  { { true, 0, 0, USUAL }, { true, 100, 0, USUAL },
-	    { true, 1, 0, USUAL } }, 3, 3, 3, { 2, 0, 1, ORIGIN } },
+	  { { true, 0, 0, USUAL, 0 }, { true, 100, 0, USUAL, 0 },
+	    { true, 1, 0, USUAL, 0 } }, 3, 3, 3, { 2, 0, 1, ORIGIN } },
 	{ "a full digest is last, not a fault",
-	  { { true, 5, 1, USUAL }, { true, 50, .01, USUAL } }, 2, 3, 2,
+	  { { true, 5, 1, USUAL, 0 }, { true, 50, .01, USUAL, 0 } }, 2, 3, 2,
 	  { 1, 0, ORIGIN } },
 	{ "equals of one name in the order of the view",
-	  { { true, 5, 0, USUAL }, { true, 5, 0, USUAL } }, 2, 3, 2,
+	  { { true, 5, 0, USUAL, 0 }, { true, 5, 0, USUAL, 0 } }, 2, 3, 2,
 	  { 0, 1, ORIGIN } },
 	{ "within 5 ms all are equals",
-	  { { true, 4.9, 0, USUAL }, { true, .1, 0, USUAL } }, 2, 3, 2,
+	  { { true, 4.9, 0, USUAL, 0 }, { true, .1, 0, USUAL, 0 } }, 2, 3, 2,
 	  { 0, 1, ORIGIN } },
 	{ "no more than the tries",
-	  { { true, 30, 0, USUAL }, { true, 20, 0, USUAL },
-	    { true, 10, 0, USUAL } }, 3, 2, 3, { 2, 1, ORIGIN } },
-	{ "no tries", { { true, 3, 0, USUAL } }, 1, 0, 1, { ORIGIN } },
+	  { { true, 30, 0, USUAL, 0 }, { true, 20, 0, USUAL, 0 },
+	    { true, 10, 0, USUAL, 0 } }, 3, 2, 3, { 2, 1, ORIGIN } },
+	{ "no tries", { { true, 3, 0, USUAL, 0 } }, 1, 0, 1, { ORIGIN } },
 	{ "the best of many, wherever they are in the view",
-	  { { true, 110, 0, USUAL }, { true, 100, 0, USUAL },
-	    { true, 90, 0, USUAL }, { true, 80, 0, USUAL },
-	    { true, 70, 0, USUAL }, { true, 60, 0, USUAL },
-	    { true, 50, 0, USUAL }, { true, 40, 0, USUAL },
-	    { true, 30, 0, USUAL }, { true, 20, 0, USUAL },
-	    { true, 120, 0, USUAL }, { true, 10, 0, USUAL } },
+	  { { true, 110, 0, USUAL, 0 }, { true, 100, 0, USUAL, 0 },
+	    { true, 90, 0, USUAL, 0 }, { true, 80, 0, USUAL, 0 },
+	    { true, 70, 0, USUAL, 0 }, { true, 60, 0, USUAL, 0 },
+	    { true, 50, 0, USUAL, 0 }, { true, 40, 0, USUAL, 0 },
+	    { true, 30, 0, USUAL, 0 }, { true, 20, 0, USUAL, 0 },
+	    { true, 120, 0, USUAL, 0 }, { true, 10, 0, USUAL, 0 } },
 	  12, 4, ROUTE_MAX_PEERS, { 11, 9, 8, 7, ORIGIN } },
 };
 
@@ -416,6 +418,34 @@ static void test_distances(void **state)
 	distance_table_free(&peers);
 }
 
+/* Who has not answered yet is as far as the way to it, and waited for by that.
+ */
+static void test_first_questions(void **state)
+{
+	static const struct place places[] = {
+		{ .has = true, .trip_ms = 60 },
+		{ .has = true, .trip_ms = 40 },
+		{ .has = true, .rtt_ms = 50, .trip_ms = 1 },
+	};
+	static const unsigned order[] = { 1, 2, 0 };
+	static const int64_t trip_ms[] = { 40, 1, 60 };
+	struct peerset *view = view_of(places, NROWS(places));
+	static struct distance_table peers;
+	const struct route_policy policy = { .tries = 3, .peers = &peers };
+	struct route r;
+
+	(void)state;
+	route_init(&r, view, &keys, &policy, 0);
+	for (size_t i = 0; i < NROWS(order); i++) {
+		const struct route_step step = route_next(&r, &policy, 0);
+
+		assert_int_equal(step.peer, order[i]);
+		assert_int_equal(step.timeout_ms,
+				 distance_timeout_ms(NULL, trip_ms[i], NULL));
+	}
+	peerset_unref(view);
+}
+
 /* The farthest that is asked makes the budget. */
 static void test_budget_grows(void **state)
 {
@@ -432,7 +462,7 @@ static void test_budget_grows(void **state)
 	route_init(&r, view, &keys, &policy, 0);
 	assert_int_equal(route_next(&r, &policy, 0).timeout_ms, 100);
 	assert_int_equal(route_next(&r, &policy, 100).timeout_ms,
-			 255 + 255 / 4 + 255);
+			 DISTANCE_WAIT_MAX_MS + 255);
 	peerset_unref(view);
 	distance_table_free(&peers);
 }
@@ -492,6 +522,7 @@ int main(void)
 		cmocka_unit_test(test_half_open),
 		cmocka_unit_test(test_probes_are_no_tries),
 		cmocka_unit_test(test_distances),
+		cmocka_unit_test(test_first_questions),
 		cmocka_unit_test(test_budget_grows),
 		cmocka_unit_test(test_too_far_is_measured),
 		cmocka_unit_test(test_no_view),

@@ -254,6 +254,7 @@ static void what_it_says_of_leases(void **state)
 	assert_int_equal(at.warnings, 1);
 	view = peer_follower_view(at.follower);
 	assert_true(peerset_at(view, 0)->leases);
+	assert_true(peerset_at(view, 0)->trip_ms > 0); /* by connecting */
 	peerset_unref(view);
 	digest_api_say_leases(at.api, false);
 	publish(2);

@@ -2,6 +2,8 @@
  * Nodes that are far from each other: two of them in virtual time, of which the
  * second is asked for what the first has had for some seconds. Each row says
  * how long messages take, how many of them are lost, and what must come of it.
+ * And seventeen, of which sixteen ask the first one a few times a second, and
+ * all of that counts from their first question on.
  */
 #include <stdlib.h>
 
@@ -18,13 +20,16 @@ enum {
 	RATE = 100,
 	OBJECT_BYTES = 1000,
 	PROXIES = 2,
+	MANY = 17,
+	TURNS = REQUESTS / MANY, /* of a request by each of the many */
+	TURNS_LATE = 24,
 	LOST = 10000, /* one in a hundred */
 };
 
 static struct {
 	uint32_t object[REQUESTS], size[OBJECTS];
 	struct sim_trace trace;
-	int64_t took_us[PROXIES][REQUESTS];
+	int64_t took_us[PROXIES][REQUESTS]; /* of the first, and the others */
 	size_t ntook[PROXIES];
 } at;
 
@@ -47,8 +52,10 @@ static void make_trace(void)
 
 static void answered(void *arg, unsigned node, int64_t us)
 {
+	const bool other = node;
+
 	(void)arg;
-	at.took_us[node][at.ntook[node]++] = us;
+	at.took_us[other][at.ntook[other]++] = us;
 }
 
 static int compare(const void *a, const void *b)
@@ -58,13 +65,14 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* What 99 of 100 answers of a node did not exceed [ms]. */
-static double p99_ms(unsigned node)
+/* What 99 of 100 answers of the first node, or of the others, did not exceed
+ * [ms]. */
+static double p99_ms(bool other)
 {
-	size_t n = at.ntook[node];
+	size_t n = at.ntook[other];
 
-	qsort(at.took_us[node], n, sizeof(at.took_us[node][0]), compare);
-	return (double)at.took_us[node][n * 99 / 100] / 1000;
+	qsort(at.took_us[other], n, sizeof(at.took_us[other][0]), compare);
+	return (double)at.took_us[other][n * 99 / 100] / 1000;
 }
 
 static void run(const struct drive_plan *plan, struct sim_result *out)
@@ -131,8 +139,8 @@ static void test_far_peers(void **state)
 		run(&plan, &out);
 		hits = (double)c->remote_hits / (double)c->requests;
 		asks = (double)c->candidates / (double)c->requests;
-		mine = p99_ms(1);
-		origins = p99_ms(0);
+		mine = p99_ms(true);
+		origins = p99_ms(false);
 		print_message("# %s: %.4f from the peer, %.4f asked, p99 %.1f "
 			      "ms, the origin's %.1f ms, mean %.1f and %.1f\n",
 			      rows[i].label, hits, asks, mine, origins,
@@ -146,10 +154,75 @@ static void test_far_peers(void **state)
 	}
 }
 
+/* In each turn the first node asks for an object, and all others for the one of
+ * TURNS_LATE turns before; at first, for what nobody has. */
+static void make_trace_of_many(void)
+{
+	uint32_t lone = TURNS;
+
+	make_trace();
+	at.trace.nrequests = TURNS * MANY;
+	for (uint32_t i = 0; i < TURNS * MANY; i++) {
+		const uint32_t turn = i / MANY;
+
+		if (i % MANY == 0)
+			at.object[i] = turn;
+		else if (turn < TURNS_LATE)
+			at.object[i] = lone++;
+		else
+			at.object[i] = turn - TURNS_LATE;
+	}
+}
+
+/* None of them has seen enough answers to know how many packets are lost. */
+static void test_many_that_ask_now_and_then(void **state)
+{
+	const struct sim_config config = {
+		.nproxies = MANY,
+		.protocol = protocol_find("compressed"),
+		.capacity = (uint64_t)MANY * OBJECTS * 4 * OBJECT_BYTES,
+		.warmup_ppm = TURNS_LATE * 1000000 / TURNS,
+		.seed = 1,
+	};
+	const struct drive_plan plan = {
+		.config = &config,
+		.trace = &at.trace,
+		.options = "placement = \"keep\"\n",
+		.rate = RATE,
+		.speed = 1,
+		.client = { .least_us = 10 },
+		.peer = { 25000, 2500, 0 },
+		.origin = { 50000, 5000, 0 },
+		.lost_ppm = LOST,
+		.job = { .least_us = 1000 },
+		.max_age_s = 86400,
+		.answered = answered,
+	};
+	uint64_t hits = 0, requests = 0;
+	struct sim_result out;
+	double mine, origins;
+
+	(void)state;
+	make_trace_of_many();
+	run(&plan, &out);
+	for (unsigned node = 1; node < MANY; node++) {
+		hits += out.proxy[node].remote_hits;
+		requests += out.proxy[node].requests;
+	}
+	mine = p99_ms(true);
+	origins = p99_ms(false);
+	print_message("# %llu of %llu from peers, p99 %.1f ms, the origin's "
+		      "%.1f ms\n", (unsigned long long)hits,
+		      (unsigned long long)requests, mine, origins);
+	assert_true(hits * 100 >= requests * 99);
+	assert_true(mine <= origins);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_far_peers),
+		cmocka_unit_test(test_many_that_ask_now_and_then),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
