@@ -18,6 +18,7 @@ struct tiers {
 	struct eviction *sole;
 	uint8_t *tier; /* by slot, an enum tier_of_slot */
 	uint64_t nsole, nhot, hot_weight;
+	bool full; /* something has had to go */
 	uint32_t share_ppm;
 	struct ghosts gone_sole, gone_hot;
 	struct sketch misses;
@@ -231,6 +232,7 @@ static uint32_t eviction_tiers_evict(struct eviction *e)
 	struct tiers *t = eviction_tiers_of(e);
 	uint32_t slot = EVICTION_NONE;
 
+	t->full = true;
 	eviction_tiers_follow_capacity(t);
 	if (t->hot_weight > eviction_tiers_hot_limit(t) || !t->nsole)
 		slot = eviction_tiers_evict_hot(t);
@@ -370,10 +372,10 @@ static bool eviction_tiers_has_room(struct tiers *t, uint64_t weight)
 	const uint64_t limit = eviction_tiers_hot_limit(t);
 	uint32_t oldest;
 
-	if (t->hot_weight + weight <= limit)
-		return true;
 	if (weight > limit)
 		return false;
+	if (!t->full || t->hot_weight + weight <= limit)
+		return true;
 	oldest = queue_oldest(t->q.links, 0);
 	if (!eviction_tiers_take_use(t, oldest))
 		return true;
@@ -384,12 +386,12 @@ static bool eviction_tiers_has_room(struct tiers *t, uint64_t weight)
 bool eviction_tiers_missed(struct eviction *e, const struct tiers_miss *miss)
 {
 	struct tiers *t = eviction_tiers_of(e);
+	unsigned wanted = t->full ? TIERS_MISSES : TIERS_MISSES_ROOMY;
 
 	assert(eviction_has_tiers(e));
 	eviction_tiers_judge_share(t, miss);
 	sketch_add(&t->misses, miss->hash);
-	if (!miss->remote ||
-	    sketch_estimate(&t->misses, miss->hash) < TIERS_MISSES)
+	if (!miss->remote || sketch_estimate(&t->misses, miss->hash) < wanted)
 		return false;
 	if (eviction_tiers_has_room(t, miss->weight))
 		return true;

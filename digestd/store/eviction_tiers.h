@@ -16,7 +16,8 @@
  * the oldest: as long as that has uses it loses one, becomes the newest, and
  * there is no new copy. So a copy stays that is used more often than others are
  * missed in one turn of the queue, and a use takes no more than setting its
- * mark.
+ * mark. Until the first eviction a copy displaces nothing: then it comes in
+ * after TIERS_MISSES_ROOMY misses, however many copies there are.
  *
  * Whether a larger tier is worth it, two memories of what went last tell, of
  * TIERS_GHOSTS_PERCENT of the capacity each. A request that a peer answered
@@ -45,6 +46,7 @@
 enum {
 	TIERS_USES = 3,
 	TIERS_MISSES = 5,
+	TIERS_MISSES_ROOMY = 2,
 	TIERS_MILLION = 1000000,
 	TIERS_LEAST_PPM = 80000,
 	TIERS_MOST_PPM = 800000,

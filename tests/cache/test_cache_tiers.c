@@ -230,7 +230,7 @@ static void misses_are_heard_of(void **state)
 		for (int tiers = 0; tiers < 2; tiers++) {
 			struct cache *cache = new_cache(row, tiers);
 
-			for (unsigned i = 1; i < TIERS_MISSES; i++)
+			for (unsigned i = 1; i < TIERS_MISSES_ROOMY; i++)
 				assert_false(cache_missed(cache, &miss));
 			assert_int_equal(cache_missed(cache, &miss), tiers);
 			cache_free(&cache);

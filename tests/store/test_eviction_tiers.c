@@ -274,9 +274,48 @@ static void fill_hot(struct owner *o, uint32_t slots, uint64_t weight)
 	}
 }
 
-static void what_is_missed_often_is_taken(void **state)
+/* Something has had to go, so that there is no room that nobody needs. */
+static struct owner *full_owner_new(void)
 {
 	struct owner *o = owner_new("sieve");
+	const uint32_t slot = SLOTS - 1;
+
+	o->weight[slot] = 1;
+	eviction_insert(o->tiers, slot);
+	assert_int_equal(eviction_evict(o->tiers), slot);
+	return o;
+}
+
+/* As long as nothing has had to go, a copy displaces nothing. */
+static void what_is_missed_twice_is_taken_into_an_empty_cache(void **state)
+{
+	struct owner *o = owner_new("sieve");
+	const struct tiers_miss origin = {.hash = 7, .weight = 1, .nodes = 2};
+
+	(void)state;
+	assert_false(missed(o, 5, 1));
+	assert_true(missed(o, 5, 1));
+	fill_hot(o, 4, 40); /* twice what the tier may weigh */
+	assert_true(missed(o, 5, 40));
+	assert_false(missed(o, 5, CAPACITY)); /* is no small part of it */
+	for (unsigned i = 0; i <= TIERS_MISSES; i++)
+		assert_false(eviction_tiers_missed(o->tiers, &origin));
+	for (uint32_t slot = 4; slot < 6; slot++) {
+		o->weight[slot] = 1;
+		eviction_insert(o->tiers, slot);
+	}
+	/* what is too much of it goes first */
+	assert_int_equal(eviction_evict(o->tiers), 0);
+	assert_int_equal(eviction_evict(o->tiers), 1);
+	assert_int_equal(eviction_evict(o->tiers), 4);
+	assert_false(missed(o, 6, 1));
+	assert_false(missed(o, 6, 1));
+	owner_free(o);
+}
+
+static void what_is_missed_often_is_taken(void **state)
+{
+	struct owner *o = full_owner_new();
 	const uint64_t limit = CAPACITY / 1000 * (TIERS_LEAST_PPM / 1000);
 	const struct tiers_miss origin = {.hash = 7, .weight = 1, .nodes = 2};
 
@@ -293,7 +332,7 @@ static void what_is_missed_often_is_taken(void **state)
 
 static void who_is_used_stays(void **state)
 {
-	struct owner *o = owner_new("sieve");
+	struct owner *o = full_owner_new();
 
 	(void)state;
 	fill_hot(o, 2, 40); /* the tier is full */
@@ -354,7 +393,7 @@ static uint32_t raise_share(struct owner *o, unsigned price, unsigned times)
 
 static void the_border_follows_the_price(void **state)
 {
-	struct owner *o = owner_new("sieve");
+	struct owner *o = full_owner_new();
 	struct tiers_miss origin = {.weight = 1, .nodes = 8};
 	uint32_t share;
 
@@ -417,6 +456,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(as_the_twin),
+		cmocka_unit_test(
+			what_is_missed_twice_is_taken_into_an_empty_cache),
 		cmocka_unit_test(what_is_missed_often_is_taken),
 		cmocka_unit_test(who_is_used_stays),
 		cmocka_unit_test(prices),
