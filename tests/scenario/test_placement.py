@@ -169,8 +169,9 @@ def test_auto_copies_what_is_hot(placed, origin):
     c = placed("auto")
     origin.set("/hot", fields=PAGES, body=b"h")
     origin.set("/cold", fields=PAGES, body=b"c")
-    assert ask(c, "/cold", 0, 1, 1, 2, 2) == ["origin"] + ["peer"] * 4
-    assert ask(c, "/hot", 0, *[1] * 7) == ["origin"] + ["peer"] * 5 + \
+    assert ask(c, "/cold", 0, 1, 2) == ["origin"] + ["peer"] * 2
+    # nothing has had to go yet, so twice is often
+    assert ask(c, "/hot", 0, *[1] * 4) == ["origin"] + ["peer"] * 2 + \
         ["hit"] * 2
     assert holders(c) == [2, 1, 0] and origin.count() == 2
     stores = [n.status()["store"] for n in c.nodes]
