@@ -100,6 +100,10 @@ def has_blanks_around(request):
                      rb"(?! ?[^ \t\r]+\r)", request.bytes)
 
 
+def has_chunk_extension(request):
+    return re.search(rb"\r\n[0-9A-Fa-f]+[ \t]*;", request.bytes)
+
+
 def has_odd_cookie(request):
     return any(value.count(b'"') % 2 for value in request.values(b"cookie"))
 
@@ -135,6 +139,8 @@ DIFFERENCES = (
      "it demands a path"),
     ("haproxy", 400, host_differs_in_bytes,
      "it compares target and Host byte by byte"),
+    ("haproxy", 400, lambda r: b"," in b"".join(r.values(b"host")),
+     "3.0 takes it for a list of hosts"),
     ("haproxy", 400,
      lambda r: b"websocket" in b",".join(r.values(b"upgrade")).lower(),
      "it demands Sec-WebSocket-Key"),
@@ -146,6 +152,7 @@ DIFFERENCES = (
     ("haproxy", 431, has_odd_cookie, "libmicrohttpd behind it refuses"),
     ("libmicrohttpd", 431, has_odd_cookie, "it fails to read its cookies"),
     ("libmicrohttpd", 400, has_blanks_around, "blanks are part of a length"),
+    ("libmicrohttpd", 400, has_chunk_extension, "1.0 takes few of them"),
     ("libmicrohttpd", "fewer", has_blanks_around,
      "blanks are part of a coding, which it waits for in vain"),
     ("libmicrohttpd", "fewer", lambda r: r.values(b"expect"),

@@ -5,6 +5,9 @@ import ssl
 import subprocess
 
 NAMES = "subjectAltName=DNS:localhost,IP:127.0.0.1"
+# Python takes no certificate without it from 3.13 on (VERIFY_X509_STRICT), nor
+# of an authority that does not say what its key is for.
+AUTHORITY = "authorityKeyIdentifier=keyid"
 KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
 
 
@@ -18,7 +21,8 @@ class Authority:
         self.folder = str(folder)
         self.pem, self.key = self.path(name + ".pem"), self.path(name + ".key")
         openssl("req", "-x509", *KEY, "-keyout", self.key, "-out", self.pem,
-                "-subj", f"/CN={name}", "-days", "30")
+                "-subj", f"/CN={name}", "-days", "30",
+                "-addext", "keyUsage=critical,keyCertSign,cRLSign")
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -30,7 +34,7 @@ class Authority:
         openssl("req", *KEY, "-keyout", key, "-out", pem + ".csr",
                 "-subj", f"/CN={name}")
         with open(pem + ".ext", "w", encoding="ascii") as f:
-            f.write(f"{names}\n{extra}\n")
+            f.write(f"{names}\n{AUTHORITY}\n{extra}\n")
         sign = ["x509", "-req", "-in", pem + ".csr", "-CA", self.pem, "-CAkey",
                 self.key, "-CAcreateserial", "-extfile", pem + ".ext", "-out",
                 pem]

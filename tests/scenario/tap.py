@@ -123,6 +123,9 @@ def run(args):
     """Runs pytest with its arguments; does not return."""
     # as an interrupt: the fixtures end what they have started
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if not args:
+        print("1..0 # SKIP no scenario of this set is for such a build")
+        sys.exit(0)
     sys.exit(pytest.main(["-p", "no:cacheprovider", "--rootdir", HERE, *args],
                          plugins=[Tap()]))
 
