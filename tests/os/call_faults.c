@@ -90,8 +90,6 @@ CALL_WRAPPER(ssize_t, sendfile, (int a, int b, off_t *c, size_t d), (a, b, c, d)
 CALL_WRAPPER(int, memfd_create, (const char *a, unsigned b), (a, b), -1)
 CALL_WRAPPER(int, eventfd, (unsigned a, int b), (a, b), -1)
 CALL_WRAPPER(int, epoll_create1, (int a), (a), -1)
-CALL_WRAPPER(int, epoll_ctl, (int a, int b, int c, struct epoll_event *d),
-     (a, b, c, d), -1)
 CALL_WRAPPER(int, epoll_wait, (int a, struct epoll_event *b, int c, int d),
      (a, b, c, d), -1)
 CALL_WRAPPER(ssize_t, read, (int a, void *b, size_t c), (a, b, c), -1)
@@ -117,6 +115,16 @@ CALL_WRAPPER(int, getaddrinfo, (const char *a, const char *b,
 			const struct addrinfo *c, struct addrinfo **d),
      (a, b, c, d), EAI_SYSTEM)
 /* clang-format on */
+
+/* What is watched can always be removed, and is freed by who does: the kernel
+ * needs no memory for it, and refuses only descriptors that are not there. */
+int __real_epoll_ctl(int epoll, int what, int fd, struct epoll_event *event);
+int __wrap_epoll_ctl(int epoll, int what, int fd, struct epoll_event *event);
+int __wrap_epoll_ctl(int epoll, int what, int fd, struct epoll_event *event)
+{
+	return what != EPOLL_CTL_DEL && call_fails("epoll_ctl") ?
+		       -1 : __real_epoll_ctl(epoll, what, fd, event);
+}
 
 /* As the C library has it: the mode is looked at with O_CREAT only. */
 int __real_open(const char *path, int flags, mode_t mode);
