@@ -318,7 +318,10 @@ class Files(Measured, caches.Other):
         for name, size in FILES.items():
             self.write("files/" + name, "x" * size)
         self.tls_port = cluster.free_port()
+        # nobody, who nginx would be, may not read below root's own folder
+        user = "" if os.geteuid() else "user root;"
         config = self.write("nginx.conf", f"""
+{user}
 daemon off;
 pid {self.folder}/nginx.pid;
 error_log stderr error;
