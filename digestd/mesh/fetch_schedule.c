@@ -48,7 +48,8 @@ void fetch_schedule_confirm(struct fetch_schedule *f, int64_t now_ms)
 	f->confirmed_ms = now_ms;
 	f->has_digest = true;
 	f->failures = 0;
-	f->unfits = 0;
+	f->misfits = 0;
+	f->unfit = false;
 	f->want_full = false;
 }
 
@@ -59,11 +60,24 @@ static struct next_fetch fetch_succeed(struct fetch_schedule *f, int64_t due_ms,
 	return (struct next_fetch){.due_ms = due_ms};
 }
 
+/* A whole digest always fits: what is built on it has to fit, too, before what
+ * did not is forgotten. */
+static struct next_fetch fetch_take_full(struct fetch_schedule *f,
+					 int64_t due_ms, int64_t now_ms)
+{
+	const unsigned misfits = f->misfits;
+	const struct next_fetch next = fetch_succeed(f, due_ms, now_ms);
+
+	f->misfits = misfits;
+	return next;
+}
+
 static struct next_fetch
 fetch_back_off(struct fetch_schedule *f,
 	       const struct fetch_schedule_policy *policy, int64_t now_ms)
 {
-	int64_t wait_ms = backoff_ms(policy->backoff_min_ms, f->failures++,
+	const unsigned times = f->failures + (f->misfits ? f->misfits - 1 : 0);
+	int64_t wait_ms = backoff_ms(policy->backoff_min_ms, times,
 				     policy->backoff_max_ms);
 
 	return (struct next_fetch){
@@ -79,9 +93,12 @@ struct next_fetch fetch_schedule_end(struct fetch_schedule *f,
 	int64_t soon_ms = fetch_later_ms(f->started_ms + FETCH_PACE_MS, now_ms);
 	int64_t poll_at_ms =
 		fetch_later_ms(f->started_ms + policy->poll_ms, now_ms);
+	struct next_fetch next;
 
 	switch (event) {
 	case FETCHED_FULL:
+		return fetch_take_full(f, policy->polled ? poll_at_ms : soon_ms,
+				       now_ms);
 	case FETCHED_DELTA:
 		return fetch_succeed(f, policy->polled ? poll_at_ms : soon_ms,
 				     now_ms);
@@ -91,14 +108,17 @@ struct next_fetch fetch_schedule_end(struct fetch_schedule *f,
 		return fetch_succeed(f, soon_ms, now_ms);
 	case FETCHED_UNFIT:
 		/* A whole digest mends it soon, unless that is the fault. */
-		f->want_full = true;
-		if (f->unfits++ == 0)
-			return (struct next_fetch){soon_ms, true};
-		return fetch_back_off(f, policy, now_ms);
+		f->want_full = f->unfit = true;
+		next = f->misfits ? fetch_back_off(f, policy, now_ms) :
+				    (struct next_fetch){soon_ms, true};
+		f->misfits++;
+		return next;
 	case FETCHED_FAILED:
-		return fetch_back_off(f, policy, now_ms);
+		break;
 	}
-	return fetch_back_off(f, policy, now_ms);
+	next = fetch_back_off(f, policy, now_ms);
+	f->failures++;
+	return next;
 }
 
 bool fetch_schedule_usable(const struct fetch_schedule *f,
@@ -110,7 +130,7 @@ bool fetch_schedule_usable(const struct fetch_schedule *f,
 
 bool fetch_schedule_failed(const struct fetch_schedule *f)
 {
-	return f->failures || f->unfits;
+	return f->failures || f->unfit;
 }
 
 int64_t fetch_schedule_confirmed_ms(const struct fetch_schedule *f)

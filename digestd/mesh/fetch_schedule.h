@@ -34,15 +34,16 @@ struct fetch_schedule {
 	int64_t started_ms;   /* of the fetch under way */
 	int64_t confirmed_ms; /* the digest was current then */
 	unsigned failures;    /* in a row */
-	unsigned unfits;      /* in a row */
+	unsigned misfits;     /* since anything but a full digest fitted */
+	bool unfit;           /* the last one */
 	bool has_digest;
 	bool want_full;
 };
 
 /*
  * Fetches begin at least so far apart [ms], whatever the peer answers: one that
- * always has news, or flips between two states, costs 10 fetches a second. An
- * honest one holds its answer for longer than that.
+ * always has news costs 10 fetches a second. An honest one holds its answer for
+ * longer than that.
  */
 enum { FETCH_PACE_MS = 100 };
 
@@ -79,7 +80,8 @@ void fetch_schedule_confirm(struct fetch_schedule *f, int64_t now_ms);
  * (the peer holds its answer until there is news), but FETCH_PACE_MS after
  * the beginning of the last fetch; after nothing new, or if peers are polled,
  * poll_ms after it; after failures, with a back-off that doubles, give or take
- * a quarter.
+ * a quarter. So it is after a second misfit, also where full digests come in
+ * between: a peer may send good ones, and nothing that fits them.
  */
 struct next_fetch fetch_schedule_end(struct fetch_schedule *f,
 				     const struct fetch_schedule_policy *policy,

@@ -70,6 +70,14 @@ static const struct script {
 		{ FETCHED_FAILED, 10, 200, true, true },
 		{ FETCHED_FULL, 500, 0, false, false },
 		{ FETCHED_FAILED, 10, 100, true, false },
+		{ FETCHED_UNFIT, 10, 200, true, true } } },
+	{ "nothing fits full digests that are good: back off", 7, {
+		{ FETCHED_UNFIT, 10, FETCH_PACE_MS - 10, false, true },
+		{ FETCHED_FULL, 10, FETCH_PACE_MS - 10, false, false },
+		{ FETCHED_UNFIT, 10, 100, true, true },
+		{ FETCHED_FULL, 10, FETCH_PACE_MS - 10, false, false },
+		{ FETCHED_UNFIT, 10, 200, true, true },
+		{ FETCHED_DELTA, 10, FETCH_PACE_MS - 10, false, false },
 		{ FETCHED_UNFIT, 500, 0, false, true } } },
 };
 
@@ -130,7 +138,7 @@ static const struct {
 	unsigned most; /* fetches in ten seconds */
 } busy_rows[] = {
 	{"always news", {FETCHED_FULL, FETCHED_FULL}, 101},
-	{"flips between two states", {FETCHED_UNFIT, FETCHED_FULL}, 101},
+	{"flips between two states", {FETCHED_UNFIT, FETCHED_FULL}, 20},
 	{"always unfit", {FETCHED_UNFIT, FETCHED_UNFIT}, 16},
 	{"nothing new", {FETCHED_SAME, FETCHED_SAME}, 11},
 	{"dead", {FETCHED_FAILED, FETCHED_FAILED}, 16},
