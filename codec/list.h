@@ -209,9 +209,8 @@ int scd_list_frame_decode(const uint8_t *in, size_t len,
  *
  * Owner and reader must take each change by itself: ages are those of a row of
  * frames, of one form or the other. They take some 0.3 bytes an entry, as there
- * is room for the rest. To read a frame by age takes .8 ns for each entry of
- * the list where many go; where few go, some 2 to 6 us for each. To write one
- * takes twice as long.
+ * is room for the rest. To write or read a frame by age takes .8 to 1 ns for
+ * each entry of the list where many go; where few go, some 2 to 6 us for each.
  */
 enum { SCD_LIST_FRAME_AGES = 5 }; /* the first byte of such a frame */
 
