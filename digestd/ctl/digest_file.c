@@ -9,7 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FIRST_BYTES = 65536 };
+#include "codec/digest.h"
+#include "codec/squid.h"
+#include "digestd/ctl/digest_open.h"
+
+enum {
+	FIRST_BYTES = 65536,
+	SQUID_MOST_BYTES = 1 << 28, /* its masks have 2^31 bits at most */
+};
 
 static bool digest_file_fail(const char *path)
 {
@@ -20,6 +27,27 @@ static bool digest_file_fail(const char *path)
 	return false;
 }
 
+/*
+ * How long a file can be that begins so: what its header says of it. What is
+ * no digest has all that its refusal needs already; it may have no end.
+ */
+static size_t digest_file_most(const uint8_t *bytes, size_t len)
+{
+	struct scd_digest_info info;
+	struct scd_squid_info squid;
+	int error;
+
+	if (bytes[0] == 0) { /* as no digest of ours begins */
+		error = scd_squid_parse(bytes, len, &squid);
+		return error && error != SCD_ETRUNC ?
+			       0 : SCD_SQUID_HEADER_BYTES + SQUID_MOST_BYTES;
+	}
+	if (scd_digest_judge(bytes, &digest_any_limits, &info))
+		return 0;
+	return SCD_DIGEST_HEADER_BYTES + info.payload_bytes;
+}
+
+/* Of what is longer than it can be, more than that. */
 static bool digest_file_read_all(FILE *file, uint8_t **bytes, size_t *len)
 {
 	size_t cap = FIRST_BYTES;
@@ -32,6 +60,8 @@ static bool digest_file_read_all(FILE *file, uint8_t **bytes, size_t *len)
 		*len += fread(*bytes + *len, 1, cap - *len, file);
 		if (*len < cap)
 			return !ferror(file);
+		if (*len > digest_file_most(*bytes, *len))
+			return true;
 		cap *= 2;
 		larger = realloc(*bytes, cap);
 		if (!larger)

@@ -9,8 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Reads a whole file into *bytes, to be released with free(); on failure it
- * is null, and errno says why. */
+/* Reads a whole file into *bytes, to be released with free(); of one that is
+ * no digest, or longer than its header says, as much as shows that. On failure
+ * it is null, and errno says why. */
 bool digest_file_read(const char *path, uint8_t **bytes, size_t *len);
 
 /* Writes a whole file. */

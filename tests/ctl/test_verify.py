@@ -124,6 +124,16 @@ def several_files():
     assert code == 3 and "no: No such file" in err and b"one: OK" in out
 
 
+def what_has_no_end():
+    """Of what is no digest, or is longer than it can be, little is read."""
+    with open(os.path.join(AT, "long"), "wb") as f:
+        f.write(ONE)
+        f.truncate(1 << 40)
+    code, out, _ = ctl("verify", "/dev/zero", "long", cwd=AT)
+    assert (code, out.decode()) == (
+        1, "/dev/zero: of a version before 3\nlong: malformed input\n")
+
+
 def as_json():
     code, out, _ = ctl("verify", "--json", "one", "cut", "no", cwd=AT)
     good, cut, missing = json.loads(out)
@@ -169,5 +179,6 @@ ROWS = (
 
 if __name__ == "__main__":
     run([golden_files, golden_lists, golden_files_of_squid,
-         every_cut_is_found, several_files, as_json, deltas_need_their_base,
+         every_cut_is_found, several_files, what_has_no_end, as_json,
+         deltas_need_their_base,
          *(row_test(row, AT) for row in ROWS)])
