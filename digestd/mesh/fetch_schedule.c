@@ -43,6 +43,11 @@ void fetch_schedule_begin(struct fetch_schedule *f, int64_t now_ms)
 	f->started_ms = now_ms;
 }
 
+void fetch_schedule_stays(struct fetch_schedule *f, int64_t now_ms)
+{
+	f->confirmed_ms = now_ms;
+}
+
 void fetch_schedule_confirm(struct fetch_schedule *f, int64_t now_ms)
 {
 	f->confirmed_ms = now_ms;

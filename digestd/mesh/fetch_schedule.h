@@ -71,8 +71,11 @@ int64_t fetch_schedule_wait_s(int64_t wait_s, size_t npeers,
 /* A fetch begins. */
 void fetch_schedule_begin(struct fetch_schedule *f, int64_t now_ms);
 
-/* A frame has come and is in place, of a fetch that goes on; or it says that
- * there is none. */
+/* Of a fetch that goes on: there is nothing newer than the digest that is here,
+ * so the peer says, which is no sign that what it will send fits. */
+void fetch_schedule_stays(struct fetch_schedule *f, int64_t now_ms);
+
+/* The same: a frame has come and is in place. */
 void fetch_schedule_confirm(struct fetch_schedule *f, int64_t now_ms);
 
 /*

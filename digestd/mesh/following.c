@@ -313,7 +313,7 @@ struct following_actions following_step(struct following *f,
 	case FOLLOWING_QUIET:
 		f->heard_ms = now_ms;
 		if (f->state == FOLLOWING_STREAMING && !f->waits)
-			fetch_schedule_confirm(&f->schedule, now_ms);
+			fetch_schedule_stays(&f->schedule, now_ms);
 		break;
 	case FOLLOWING_FRAMES:
 		f->heard_ms = now_ms;

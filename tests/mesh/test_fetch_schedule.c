@@ -222,6 +222,27 @@ static void test_usable(void **state)
 	assert_int_equal(fetch_schedule_confirmed_ms(&f), 70000);
 }
 
+/* A stream that has no news keeps the digest, but does not make up for frames
+ * that did not fit. */
+static void test_stays(void **state)
+{
+	struct fetch_schedule f;
+
+	(void)state;
+	fetch_schedule_init(&f, 1, 0);
+	fetch_schedule_end(&f, &policy, FETCHED_FULL, 1000);
+	fetch_schedule_end(&f, &policy, FETCHED_UNFIT, 2000);
+	fetch_schedule_end(&f, &policy, FETCHED_FULL, 3000);
+	fetch_schedule_stays(&f, 4000);
+	assert_int_equal(fetch_schedule_confirmed_ms(&f), 4000);
+	fetch_schedule_end(&f, &policy, FETCHED_UNFIT, 5000);
+	fetch_schedule_begin(&f, 6000);
+	fetch_schedule_end(&f, &policy, FETCHED_FULL, 6000);
+	fetch_schedule_stays(&f, 6000);
+	assert_true(fetch_schedule_end(&f, &policy, FETCHED_UNFIT, 6000).due_ms
+		    >= 6000 + policy.backoff_min_ms * 3 / 2);
+}
+
 static void test_wait(void **state)
 {
 	static const struct {
@@ -250,6 +271,7 @@ int main(void)
 		cmocka_unit_test(test_never_busy),
 		cmocka_unit_test(test_jitter),
 		cmocka_unit_test(test_usable),
+		cmocka_unit_test(test_stays),
 		cmocka_unit_test(test_wait),
 	};
 
