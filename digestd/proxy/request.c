@@ -541,29 +541,26 @@ static void request_on_peer_request(void *arg, struct exchange *x)
 		request_serve_peer(w, x, wish);
 }
 
+/* What is handed on to others has no body that anybody reads. */
+static bool request_is_of_invalidations(const struct exchange *x)
+{
+	return request_is_handed_on(x) && invalidation_api_is_for(x);
+}
+
 static size_t request_on_peer_body(void *arg, struct exchange *x,
 				   const void *data, size_t len)
 {
-	struct worker *w = arg;
-
-	if (!request_is_handed_on(x))
-		return len;
-	if (invalidation_api_is_for(x))
-		return invalidation_api_on_body(x, data, len);
-	if (!w->hooks.resources->on_body)
-		return len;
-	return w->hooks.resources->on_body(w->hooks.resources_arg, x, data,
-					   len);
+	(void)arg;
+	return request_is_of_invalidations(x)
+		       ? invalidation_api_on_body(x, data, len)
+		       : len;
 }
 
 static void request_on_peer_body_end(void *arg, struct exchange *x)
 {
-	struct worker *w = arg;
-
-	if (request_is_handed_on(x) && invalidation_api_is_for(x))
+	(void)arg;
+	if (request_is_of_invalidations(x))
 		invalidation_api_on_body_end(x);
-	else if (request_is_handed_on(x) && w->hooks.resources->on_body_end)
-		w->hooks.resources->on_body_end(w->hooks.resources_arg, x);
 }
 
 static void request_on_peer_done(void *arg, struct exchange *x,
@@ -579,7 +576,7 @@ static void request_on_peer_done(void *arg, struct exchange *x,
 		request_on_data_done(arg, x, end);
 		break;
 	case NODE_PEER_RESOURCE:
-		if (request_is_handed_on(x) && invalidation_api_is_for(x))
+		if (request_is_of_invalidations(x))
 			invalidation_api_on_done(x);
 		else if (request_is_handed_on(x) &&
 			 w->hooks.resources->on_done)

@@ -174,7 +174,8 @@ struct worker_hooks {
 
 	/*
 	 * Answers origin-form requests on the peer listener, once their token
-	 * is right (the digest resources); called from several workers.
+	 * is right (the digest resources); called from several workers. Bodies
+	 * of such requests are thrown away.
 	 */
 	const struct server_handler *resources;
 	void *resources_arg;
