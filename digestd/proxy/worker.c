@@ -69,6 +69,7 @@ static int worker_open_server(struct worker *w, bool peers)
 
 	int err;
 
+	assert(peers || settings.listen);
 	if (!settings.listen)
 		return 0;
 	err = server_new(w->loop, &settings,
@@ -191,7 +192,7 @@ void worker_stop(struct worker **worker)
 
 unsigned worker_data_port(const struct worker *worker)
 {
-	return worker->data ? server_port(worker->data) : 0;
+	return server_port(worker->data);
 }
 
 unsigned worker_peer_port(const struct worker *worker)
@@ -230,10 +231,8 @@ static void worker_take_settings(void *arg)
 	struct news *news = arg;
 	struct worker *w = news->worker;
 
-	if (w->data)
-		server_set_tls(w->data, news->settings->data_tls);
-	if (w->data)
-		server_set_trusted(w->data, &news->settings->trusted);
+	server_set_tls(w->data, news->settings->data_tls);
+	server_set_trusted(w->data, &news->settings->trusted);
 	if (w->peer)
 		server_set_tls(w->peer, news->settings->peer_tls);
 	if (w->peer)
@@ -318,9 +317,8 @@ static void worker_run_drain(void *arg)
 {
 	struct worker *w = arg;
 
-	w->draining = 1u + (w->data ? 1u : 0u);
-	if (w->data)
-		worker_drain_server(w, w->data);
+	w->draining = 2; /* listeners, of which one may not be there */
+	worker_drain_server(w, w->data);
 }
 
 static void worker_run_part(void *arg)
@@ -371,7 +369,7 @@ void worker_hand_over(struct worker *worker, struct loop *to,
 
 int worker_data_socket(const struct worker *worker)
 {
-	return worker->data ? server_socket(worker->data) : -1;
+	return server_socket(worker->data);
 }
 
 int worker_peer_socket(const struct worker *worker)
@@ -400,15 +398,13 @@ void worker_count(const struct worker *worker, struct worker_counters *sum)
 	for (int i = 0; i < REFUSAL_COUNT; i++)
 		sum->refusals[i] += __atomic_load_n(&from->refusals[i],
 						    __ATOMIC_RELAXED);
-	if (worker->data) {
-		server_refusals(worker->data, sum->refusals);
-		sum->surplus += server_surplus(worker->data);
-		sum->tls_data_failed += server_tls_failures(worker->data);
-		sum->proxy_refused += server_proxy_refused(worker->data);
-		sum->floods += server_floods(worker->data);
-		sum->crowded_out += server_crowded_out(worker->data);
-		sum->too_large += server_too_large(worker->data);
-	}
+	server_refusals(worker->data, sum->refusals);
+	sum->surplus += server_surplus(worker->data);
+	sum->tls_data_failed += server_tls_failures(worker->data);
+	sum->proxy_refused += server_proxy_refused(worker->data);
+	sum->floods += server_floods(worker->data);
+	sum->crowded_out += server_crowded_out(worker->data);
+	sum->too_large += server_too_large(worker->data);
 	if (worker->peer) {
 		server_refusals(worker->peer, sum->refusals);
 		sum->tls_peer_failed += server_tls_failures(worker->peer);

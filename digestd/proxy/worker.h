@@ -290,7 +290,7 @@ int worker_new(const struct worker_settings *settings,
 /* Starts its thread. Returns 0 or the negative errno of pthread_create(). */
 int worker_start(struct worker *worker);
 
-/* The ports listened on; 0 where there is no such listener. */
+/* The ports listened on; 0: there is no listener for peers. */
 unsigned worker_data_port(const struct worker *worker);
 unsigned worker_peer_port(const struct worker *worker);
 
@@ -337,7 +337,7 @@ void worker_leave_socket(struct worker *worker);
 void worker_hand_over(struct worker *worker, struct loop *to,
 		      struct loop_call *drained);
 
-/* The sockets listened on, until it drains; -1 where there is no such listener.
+/* The sockets listened on, until it drains; -1: there is no listener for peers.
  * The worker's own. */
 int worker_data_socket(const struct worker *worker);
 int worker_peer_socket(const struct worker *worker);

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "digestd/fetch/fetch.h"
 #include "digestd/os/loop.h"
@@ -108,11 +109,7 @@ static void addresses_that_are_none(void **state)
 	(void)state;
 	bad.data_listen = "nowhere";
 	assert_int_equal(make(&bad, &w), -EINVAL);
-	bad.data_listen = NULL;
-	assert_int_equal(make(&bad, &w), 0);
-	assert_int_equal(worker_data_port(w), 0);
-	assert_true(worker_peer_port(w) > 0);
-	worker_stop(&w);
+	bad.data_listen = at.a.settings.data_listen;
 	bad.peer_listen = "nowhere:1";
 	assert_int_equal(make(&bad, &w), -EINVAL);
 	bad.peer_listen = NULL;
@@ -168,6 +165,38 @@ static void told_without_memory(void **state)
 	worker_part(at.a.worker);
 }
 
+static void count_drained(void *arg)
+{
+	atomic_fetch_add((atomic_int *)arg, 1);
+}
+
+/* Both listeners go to another process at once, and once; there may be no
+ * listener for peers. */
+static void handing_over(void **state)
+{
+	static atomic_int drained;
+	static struct loop_call calls[2];
+	struct worker_settings alone = at.a.settings;
+	struct worker *w;
+
+	(void)state;
+	alone.peer_listen = NULL;
+	assert_int_equal(make(&alone, &w), 0);
+	assert_int_equal(worker_start(w), 0);
+	for (int i = 0; i < 2; i++)
+		calls[i] = (struct loop_call){ .run = count_drained,
+					       .arg = &drained };
+	worker_hand_over(at.a.worker, at.loop, &calls[0]);
+	worker_hand_over(at.a.worker, at.loop, &calls[0]);
+	worker_leave_socket(w);
+	worker_drain(w, at.loop, &calls[1]);
+	worker_part(w);
+	for (int i = 0; i < 5000 && atomic_load(&drained) < 2; i++)
+		usleep(1000);
+	assert_int_equal(atomic_load(&drained), 2);
+	worker_stop(&w);
+}
+
 #define TEST(name) \
 	cmocka_unit_test_setup_teardown(name, two_nodes_begin, two_nodes_end)
 
@@ -179,6 +208,7 @@ int main(void)
 		TEST(addresses_that_are_none),
 		TEST(no_thread),
 		TEST(told_without_memory),
+		TEST(handing_over),
 	};
 
 	signal(SIGPIPE, SIG_IGN);
