@@ -129,6 +129,8 @@ struct node_entry node_door_enter(const struct node_door *d)
 	if (!d->target)
 		return d->no_memory ? node_door_refuse(503, "memory") :
 				      node_door_refuse(400, "target");
+	if (d->target->host_len > NODE_DOOR_HOST_MAX)
+		return node_door_refuse(400, "target");
 	if (d->purge == NODE_PURGE_BARRED)
 		return node_door_refuse(403, "purge");
 	if (d->purge == NODE_PURGE_ALLOWED)

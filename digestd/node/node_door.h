@@ -10,7 +10,7 @@
  *	here	OPTIONS for the last that it may reach (RFC 9110, 7.6.2)
  *	here	OPTIONS *, and no Host says for whom
  *	503	no memory to resolve the target
- *	400	the target cannot be resolved
+ *	400	the target cannot be resolved, or its host is too long
  *	403	a PURGE by a client that may not
  *	here	a PURGE by one that may
  *	403	a forward proxy's target, and this node is none for it
@@ -31,6 +31,9 @@
 
 struct fields;
 struct target;
+
+/* A host: the longest name (RFC 1035, 2.3.4), a dot at its end, and a port. */
+enum { NODE_DOOR_HOST_MAX = 253 + 1 + 6 };
 
 /* What a request is, as a PURGE. */
 enum node_purge {

@@ -2,6 +2,7 @@
  * The steps that ask others: peers, one after the other within a budget, then
  * the origin; and what a peer's answer is worth.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "digestd/http/targeted.h"
 #include "digestd/mesh/leases.h"
 #include "digestd/node/node_answer.h"
+#include "digestd/node/node_door.h"
 #include "digestd/os/address.h"
 #include "digestd/peers/peer_kind.h"
 #include "digestd/proxy/fill.h"
@@ -154,13 +156,14 @@ static void fill_fetch_begin_asking(struct fill *f, enum source source)
 }
 
 /* The host of the target, for Host, in a buffer of its own. */
-static int fill_fetch_copy_host(const struct fill *f, char *host, size_t cap)
+static void fill_fetch_copy_host(const struct fill *f,
+				 char host[NODE_DOOR_HOST_MAX + 1])
 {
-	if (f->q->target.host_len >= cap)
-		return -1;
-	memcpy(host, f->q->target.host, f->q->target.host_len);
-	host[f->q->target.host_len] = '\0';
-	return 0;
+	const struct target *t = &f->q->target;
+
+	assert(t->host_len <= NODE_DOOR_HOST_MAX);
+	memcpy(host, t->host, t->host_len);
+	host[t->host_len] = '\0';
 }
 
 /* How the request came. */
@@ -178,7 +181,7 @@ static struct forward_request fill_fetch_route(const struct fill *f)
 int fill_ask_peer(struct fill *f, unsigned timeout_ms)
 {
 	const struct worker_settings *set = f->q->settings;
-	char host[300];
+	char host[NODE_DOOR_HOST_MAX + 1];
 	struct forward_request how = fill_fetch_route(f);
 	struct fetch_limits limits = {
 		.connect_ms = fill_distance_connect_ms(f, timeout_ms),
@@ -202,8 +205,8 @@ int fill_ask_peer(struct fill *f, unsigned timeout_ms)
 	/* it may come as slowly as from the origin */
 	if (fill_lease_waits(f))
 		f->node.pace_ms += set->lease_wait_ms;
-	if (fill_fetch_copy_host(f, host, sizeof(host)) ||
-	    f->peer->kind->ask(&f->in, &how, set->tokens.at[0], &f->out) ||
+	fill_fetch_copy_host(f, host);
+	if (f->peer->kind->ask(&f->in, &how, set->tokens.at[0], &f->out) ||
 	    fill_cut_ask(f) ||
 	    fill_lease_add_wish(f) ||
 	    (f->peer->kind->purges && fill_add_need(f)) ||
@@ -389,7 +392,8 @@ static int fill_fetch_from_origin(struct fill *f,
 {
 	const struct worker_settings *set = f->q->settings;
 	const struct server_request *in = fill_fetch_client(f);
-	char host[300], url[320];
+	char host[NODE_DOOR_HOST_MAX + 1];
+	char url[sizeof("http://") + NODE_DOOR_HOST_MAX];
 	struct forward_request how = fill_fetch_route(f);
 	const struct fetch_limits limits = fill_fetch_origin_limits(set);
 	struct fetch_upload upload = {in ? in->body_len : 0,
@@ -409,8 +413,7 @@ static int fill_fetch_from_origin(struct fill *f,
 	};
 
 	how.host = host;
-	if (fill_fetch_copy_host(f, host, sizeof(host)))
-		return -1;
+	fill_fetch_copy_host(f, host);
 	if (f->q->forward)
 		snprintf(url, sizeof(url), "http://%s", host);
 	if (forward_to_origin(&f->in, &how, &f->out) ||
@@ -465,7 +468,7 @@ static int fill_fetch_make_beside(struct fill *f,
 static int fill_fetch_beside(struct fill *f)
 {
 	const struct worker_settings *set = f->q->settings;
-	char host[300];
+	char host[NODE_DOOR_HOST_MAX + 1];
 	struct forward_request how = fill_fetch_route(f);
 	const struct fetch_limits limits = fill_fetch_origin_limits(set);
 	struct fetch_request request = {
@@ -480,8 +483,8 @@ static int fill_fetch_beside(struct fill *f)
 	how.host = host;
 	worker_add(&f->worker->counters.sidecar_queries, 1);
 	fill_fetch_begin_asking(f, SOURCE_BESIDE);
-	if (fill_fetch_copy_host(f, host, sizeof(host)) ||
-	    fill_fetch_make_beside(f, &how) ||
+	fill_fetch_copy_host(f, host);
+	if (fill_fetch_make_beside(f, &how) ||
 	    fetch_start(f->worker->fetcher, &request, &fill_callbacks, f,
 			&f->fetch))
 		return -1;

@@ -164,6 +164,27 @@ static void no_memory(void **state)
 	assert_int_equal(sum.memory_refused, 2);
 }
 
+/* Longer than any name: it is the client's fault. */
+static void long_hosts(void **state)
+{
+	static const struct {
+		int len;
+		unsigned status;
+	} rows[] = { { 260, 200 }, { 261, 400 }, { 1000, 400 } };
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		char text[1200];
+		int fd = loopback_dial(port_a());
+
+		snprintf(text, sizeof(text), "GET /hit HTTP/1.1\r\nHost: %0*d"
+			 "\r\nConnection: close\r\n\r\n", rows[i].len, 0);
+		say(fd, text);
+		expect(hear(fd), rows[i].status, NULL);
+	}
+	assert_int_equal(atomic_load(&at.seen), 1);
+}
+
 static void truncated_bodies_are_not_stored(void **state)
 {
 	(void)state;
@@ -538,6 +559,7 @@ int main(void)
 		TEST(long_fields_count),
 		TEST(little_memory),
 		TEST(no_memory),
+		TEST(long_hosts),
 		TEST(truncated_bodies_are_not_stored),
 		TEST(a_failing_origin),
 		TEST(concurrent_misses_are_fetched_once),
