@@ -104,11 +104,14 @@ static void who_is_listed(void **state)
 	       "{\"purged\": 2}");
 	expect(ask(port_a(), "GET", "/hit?2", ""), 200, "uri-miss");
 	expect(purge("h", "/", "Purge-Tag: a\r\n"), 200, "{\"purged\": 0}");
+	expect(purge("h", "/", "Purge-Prefix: http://h/hit\r\n"
+		     "Content-Length: 4\r\n\r\nbody"), 200,
+	       "{\"purged\": 1}");
 	expect(purge("h", "/", "Purge-Prefix: nonsense\r\n"), 400, "\n");
 	expect(purge("h", "/", "Purge-Prefix: http:///x\r\n"), 400, "\n");
 	assert_int_equal(atomic_load(&at.seen), 4);
 	worker_count(at.a.worker, &sum);
-	assert_int_equal(sum.client_purges, 6);
+	assert_int_equal(sum.client_purges, 7);
 }
 
 static const struct {

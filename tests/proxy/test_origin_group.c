@@ -4,6 +4,7 @@
 #include "digestd/proxy/origin_group.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 
 #include "digestd/os/log.h"
 #include "digestd/os/resolver.h"
+#include "tests/codec/alloc.h"
 #include "tests/rounds.h"
 #include "tests/unit.h"
 
@@ -257,6 +259,27 @@ static void names_move_under_requests(void **state)
 #define TEST(function) \
 	cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
+/* There is a group, with all its URLs, or none. */
+static void groups_without_memory(void **state)
+{
+	static const char urls[] = "http://one http://two, http://three";
+	struct origins *some = NULL;
+	struct origin_group *g;
+	unsigned i = 0;
+
+	(void)state;
+	alloc_fail_at(1);
+	assert_int_equal(origins_new(&some), -ENOMEM);
+	do {
+		alloc_fail_at(++i);
+		g = origins_find(all, urls);
+		assert_true(g ? !alloc_failed() : alloc_failed());
+		alloc_fail_at(0);
+	} while (!g);
+	assert_in_range(i, 5, 20);
+	assert_ptr_equal(origins_find(all, urls), g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -266,6 +289,7 @@ int main(void)
 		TEST(checks_take_it_out),
 		TEST(what_is_not_used_is_not_shown),
 		TEST(names_move_under_requests),
+		TEST(groups_without_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -185,6 +185,24 @@ static void long_hosts(void **state)
 	assert_int_equal(atomic_load(&at.seen), 1);
 }
 
+/* What an unsafe answer names is gone, too, if it is of the same host. */
+static void what_an_answer_names_is_gone(void **state)
+{
+	static const char *const named[] = { "/hit", "/hit2" };
+
+	(void)state;
+	for (int other = 0; other < 2; other++) {
+		for (size_t i = 0; i < NROWS(named); i++)
+			free(ask(port_a(), "GET", named[i], ""));
+		expect(ask(port_a(), "POST",
+			   other ? "/change?other" : "/change",
+			   "Content-Length: 0\r\n"), 200, "changed");
+		expect(ask(port_a(), "GET", "/hit", ""), 200, "uri-miss");
+		expect(ask(port_a(), "GET", "/hit2", ""), 200,
+		       other ? "; hit" : "uri-miss");
+	}
+}
+
 static void truncated_bodies_are_not_stored(void **state)
 {
 	(void)state;
@@ -560,6 +578,7 @@ int main(void)
 		TEST(little_memory),
 		TEST(no_memory),
 		TEST(long_hosts),
+		TEST(what_an_answer_names_is_gone),
 		TEST(truncated_bodies_are_not_stored),
 		TEST(a_failing_origin),
 		TEST(concurrent_misses_are_fetched_once),

@@ -149,6 +149,29 @@ static void requests_are_normalised(void **state)
 	assert_null(strstr(at.last, "br"));
 }
 
+/* Of one kind only; what a site does not say, it leaves. */
+static void requests_are_normalised_in_part(void **state)
+{
+	static const struct policy policies[] = {
+		{ SETS(encodings) = true }, { SETS(encodings) = false },
+		{ SETS(cookies) = "session" },
+	};
+	static const char *const has[][2] = { /* and has not */
+		{ "a=b", "br" }, { "br", NULL }, { "br", "a=b" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(policies); i++) {
+		set_policies(&policies[i], NULL);
+		free(ask(port_a(), "GET", "/nostore",
+			 "Accept-Encoding: br;q=0, gzip\r\n"
+			 "Cookie: a=b; session=1\r\n"));
+		assert_non_null(strstr(at.last, has[i][0]));
+		if (has[i][1])
+			assert_null(strstr(at.last, has[i][1]));
+	}
+}
+
 /* The last of the rules that match counts; fields that the site drops and sets
  * are so for all clients, also of what is stored. */
 static void responses_are_edited(void **state)
@@ -245,6 +268,19 @@ static void clients_that_ask_too_often(void **state)
 			   "http://h/hit", OBJECT), 200, "; hit");
 }
 
+static char *ask_with_body(unsigned port, const char *target,
+			   const char *fields)
+{
+	char request[512];
+	int fd = loopback_dial(port);
+
+	snprintf(request, sizeof(request), "POST %s HTTP/1.1\r\nHost: h\r\n"
+		 "Connection: close\r\nContent-Length: 4\r\n%s\r\nbody",
+		 target, fields);
+	say(fd, request);
+	return hear(fd);
+}
+
 /* A load balancer's question is no client's request. */
 static void health(void **state)
 {
@@ -264,9 +300,10 @@ static void health(void **state)
 	/* these are */
 	expect(ask(port_a(), "POST", "/up", "Content-Length: 0\r\n"), 200,
 	       NULL);
+	expect(ask_with_body(port_a(), "/up", ""), 200, "got 4");
 	expect(ask(port_a(), "GET", "/up2", ""), 200, NULL);
 	expect(ask(port_a(), "GET", "/uq", ""), 200, NULL);
-	assert_int_equal(atomic_load(&at.seen), 3);
+	assert_int_equal(atomic_load(&at.seen), 4);
 }
 
 /* A Squid that is listed has no token, and gets objects, no resources; it
@@ -288,24 +325,13 @@ static void squids(void **state)
 	reconfigure(&changed);
 	expect(ask(port, "GET", "http://h/hit", ""), 200, "; hit");
 	expect(ask(port, "HEAD", "http://h/hit", ""), 200, "; hit");
+	expect(ask(port, "GET", "http://h/none", "Scd-Lease: wait\r\n"), 504,
+	       NULL);
 	expect(ask(port, "GET", digest, ""), 200, "resource");
 	expect(ask(port, "POST", "http://h/hit", "Content-Length: 0\r\n"),
 	       407, NULL);
 	expect(ask(port, "GET", "/scd/v1/digest", ""), 401, NULL);
 	expect(ask(port, "PURGE", "http://h/hit", ""), 407, NULL);
-}
-
-static char *ask_with_body(unsigned port, const char *target,
-			   const char *fields)
-{
-	char request[512];
-	int fd = loopback_dial(port);
-
-	snprintf(request, sizeof(request), "POST %s HTTP/1.1\r\nHost: h\r\n"
-		 "Connection: close\r\nContent-Length: 4\r\n%s\r\nbody",
-		 target, fields);
-	say(fd, request);
-	return hear(fd);
 }
 
 /* What peers may change: nothing without the token, and purges only where they
@@ -332,6 +358,76 @@ static void purges_of_peers(void **state)
 	/* a body that no resource takes is read, and nothing else */
 	expect(ask_with_body(port, "/scd/v1/digest", RESOURCE), 200,
 	       "resource");
+	expect(ask_with_body(port, "http://h/hit", OBJECT), 504, NULL);
+}
+
+/* What a cache beside this node asks through it is the origin's affair, and
+ * not stored here; what a peer asks for is that cache's, if it has it. */
+static void beside_a_cache(void **state)
+{
+	const unsigned port = worker_peer_port(at.a.worker);
+	struct worker_settings changed = at.a.settings;
+
+	(void)state;
+	changed.sidecar = at.url;
+	reconfigure(&changed);
+	expect(ask(port_a(), "GET", "/aged", "If-None-Match: \"v1\"\r\n"), 304,
+	       NULL);
+	expect(ask(port_a(), "GET", "/aged", ""), 200, "uri-miss");
+	expect(ask(port_a(), "GET", "/aged", ""), 200, "uri-miss");
+	expect(ask(port, "GET", "http://h/hit", OBJECT), 200, "/hit");
+	assert_non_null(strstr(at.last, "only-if-cached"));
+	expect(ask(port, "GET", "http://h/sliced",
+		   OBJECT "Range: bytes=0-3\r\n"), 206, "\r\n\r\nabcd");
+	expect(ask(port, "GET", "http://h/etag",
+		   OBJECT "If-None-Match: \"v1\"\r\n"), 304, NULL);
+	expect(ask(port, "GET", "http://h/error", OBJECT), 504, NULL);
+	expect(ask(port, "GET", "http://h/abort", OBJECT), 504, NULL);
+	expect(ask(port, "POST", "http://h/hit",
+		   OBJECT "Content-Length: 0\r\n"), 504, NULL);
+}
+
+/* A peer that names purges gets what is stored only where all were applied (the
+ * node's own are those of 1); what it does not say well, nobody has applied. */
+static void what_peers_need(void **state)
+{
+	/* clang-format off */
+	static const struct {
+		const char *need;
+		bool met;
+	} rows[] = {
+		{ "0000000000000001-0", true },
+		{ "0000000000000001-0, 0000000000000001-0", true },
+		{ "0000000000000001-1", false },
+		{ "0123456789abcdef-1", false },
+		{ "0000000000000001-0, 0123456789abcdef-1", false },
+		{ "0000000000000001", false },
+		{ "0000000000000001-", false },
+		{ "0000000000000001x0", false },
+		{ "000000000000000g-0", false },
+		{ "0000000000000001-x", false },
+		{ "0000000000000001-000000000000000000000", false },
+		{ "?", false },
+	};
+	/* clang-format on */
+
+	(void)state;
+	free(ask(port_a(), "GET", "/hit", ""));
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		char fields[256], *reply;
+
+		snprintf(fields, sizeof(fields), OBJECT "SCD-Need: %s\r\n",
+			 rows[i].need);
+		reply = ask(worker_peer_port(at.a.worker), "GET",
+			    "http://h/hit", fields);
+		if (!strstr(reply, "SCD-Need: met\r\n") == rows[i].met)
+			fail_msg("%s: %.300s", rows[i].need, reply);
+		expect(reply, rows[i].met ? 200 : 504, NULL);
+	}
+	free(ask(port_a(), "GET", "/aged", ""));
+	expect(ask(worker_peer_port(at.a.worker), "GET", "http://h/aged",
+		   OBJECT "SCD-Need: 0000000000000001-0\r\n"
+		   "If-None-Match: \"v1\"\r\n"), 304, "SCD-Need: met\r\n");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -341,6 +437,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(no_cache_of_clients),
 		TEST(requests_are_normalised),
+		TEST(requests_are_normalised_in_part),
 		TEST(responses_are_edited),
 		TEST(what_is_stored),
 		TEST(clients_that_are_not_listed),
@@ -348,6 +445,8 @@ int main(void)
 		TEST(health),
 		TEST(squids),
 		TEST(purges_of_peers),
+		TEST(what_peers_need),
+		TEST(beside_a_cache),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

@@ -88,6 +88,18 @@ static void ask_and_leave(size_t bytes)
 	close(fd);
 }
 
+/* Asks for all of it; returns where it is to be heard. */
+static int begin_whole(const char *target)
+{
+	char request[128];
+	int fd = loopback_dial(port_a());
+
+	snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: h\r\n"
+		 "Connection: close\r\n\r\n", target);
+	say(fd, request);
+	return fd;
+}
+
 static void expect_sliced(unsigned first, unsigned len)
 {
 	char range[64];
@@ -184,19 +196,36 @@ static void free_memory(void)
 }
 
 /* Where none can be stored, those that are missing wait for a time, and then
- * pass. */
+ * pass: as they come, cut out of what is more, or until they break off. */
 static void little_memory(void **state)
 {
-	struct worker_counters sum;
+	static const struct {
+		const char *target;
+		bool whole;
+	} rows[] = {
+		{ "/sliced-cut", false }, /* first: it is cut from then on */
+		{ "/sliced-short", true }, { "/sliced-slow", true },
+		{ "/sliced-whole", true }, { "/sliced", true },
+	};
+	int fds[NROWS(rows)], left;
 
 	(void)state;
-	expect_sliced(0, 100);
+	for (size_t i = 0; i < NROWS(rows); i++)
+		free(ask(port_a(), "GET", rows[i].target,
+			 "Range: bytes=0-99\r\n"));
 	hog_memory(25);
-	expect_sliced(0, SLICED);
+	for (size_t i = 0; i < NROWS(rows); i++)
+		fds[i] = begin_whole(rows[i].target);
+	left = begin_whole("/sliced-slow");
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		size_t len = right_bytes(hear(fds[i]), 200, 0);
+
+		if (len < SLICE || (len == SLICED) != rows[i].whole)
+			fail_msg("%s: %zu bytes", rows[i].target, len);
+	}
+	close(left);
 	free_memory();
-	sum = counters();
-	assert_int_equal(sum.slices_stored, 1);
-	assert_true(sum.memory_passed > 0);
+	assert_true(counters().memory_passed > 0);
 }
 
 /* Where there is not even enough to pass, it waits. */
@@ -207,8 +236,7 @@ static void no_memory(void **state)
 	(void)state;
 	expect_sliced(0, 100);
 	hog_memory(5);
-	fd = loopback_dial(port_a());
-	say(fd, "GET /sliced HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+	fd = begin_whole("/sliced");
 	usleep(50000);
 	free_memory();
 	assert_int_equal(right_bytes(hear(fd), 200, 0), SLICED);
@@ -259,6 +287,31 @@ static void slices_on_disk(void **state)
 	}
 }
 
+/* A node ends while slices are read, and while they wait for memory. */
+static void stopping_in_the_middle(void **state)
+{
+	int fds[16];
+
+	for (int short_of_memory = 0; short_of_memory < 2; short_of_memory++) {
+		if (short_of_memory) {
+			end_disk(state);
+			begin_disk(state);
+		}
+		expect_sliced(0, short_of_memory ? 100 : SLICED);
+		wait_for_disk(2);
+		if (short_of_memory)
+			hog_memory(25);
+		for (size_t i = 0; i < NROWS(fds); i++)
+			fds[i] = begin_whole("/sliced");
+		usleep(short_of_memory ? 20000 : 500);
+		worker_stop(&at.a.worker);
+		for (size_t i = 0; i < NROWS(fds); i++)
+			close(fds[i]);
+		if (short_of_memory)
+			free_memory();
+	}
+}
+
 /* Nobody sees that the disk fails. */
 static void slices_that_cannot_be_read(void **state)
 {
@@ -272,6 +325,21 @@ static void slices_that_cannot_be_read(void **state)
 }
 
 /* Peers */
+
+/* What has changed meanwhile is not put together, whoever sends it. */
+static void another_version_of_a_peer(void **state)
+{
+	size_t len;
+
+	(void)state;
+	free(ask(port_b(), "GET", "/sliced-new", "Range: bytes=0-99\r\n"));
+	free(ask(port_a(), "GET", "/sliced-new", ""));
+	introduce(NULL);
+	len = right_bytes(ask(port_b(), "GET", "/sliced-new", ""), 200, 0);
+	assert_int_equal(len, SLICE);
+	expect(ask(port_b(), "GET", "/sliced-new", ""), 200, "ETag: \"v2\"");
+	assert_int_equal(atomic_load(&at.b.outcomes[OUTCOME_FAILED]), 0);
+}
 
 /* The origin is not asked for them again; and who asks as a peer gets what the
  * origin has sent, and nothing that came from another one. */
@@ -308,8 +376,10 @@ int main(void)
 		TEST(little_memory),
 		TEST(no_memory),
 		TEST(slices_of_a_peer),
+		TEST(another_version_of_a_peer),
 		DISK_TEST(slices_on_disk),
 		DISK_TEST(slices_that_cannot_be_read),
+		DISK_TEST(stopping_in_the_middle),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

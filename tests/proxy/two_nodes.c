@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include "digestd/os/memory.h"
 #include "digestd/peers/lease_desk.h"
 #include "digestd/peers/peer_kind.h"
+#include "digestd/peers/placer.h"
 #include "digestd/proxy/collapse.h"
 #include "digestd/server/server.h"
 #include "tests/loopback.h"
@@ -146,7 +148,11 @@ static void reply_validated(struct exchange *x, struct fields *f)
 				     "if-none-match");
 
 	/* an origin that fails is not to be hidden by what is stale */
-	fields_set(f, "Cache-Control", "max-age=0, must-revalidate");
+	fields_set(f, "Cache-Control",
+		   starts(exchange_request(x)->target, "/etag-mine") ?
+			   "max-age=0, must-revalidate, private=\"X-Mine\"" :
+			   "max-age=0, must-revalidate");
+	fields_add(f, "X-Mine", "1");
 	fields_add(f, "ETag", "\"v1\"");
 	if (inm && !strcmp(inm, "\"v1\""))
 		exchange_reply(x, 304, f, NULL, 0, NULL, NULL);
@@ -207,7 +213,8 @@ static bool read_range(const struct fields *fields, const char *tag,
  * "/sliced": bytes in parts, under a tag. What is behind its name happens to
  * all answers but the first, if it is "-new": another version, "-error": 500,
  * "-cut": it breaks off behind half, "-gone": 404, "-short": no more than 8192
- * bytes of a part come; or to all: "-whole": ranges are ignored.
+ * bytes of a part come, "-slow": it comes in pieces; or to all: "-whole":
+ * ranges are ignored.
  */
 static void reply_sliced(struct exchange *x, struct fields *f, const char *t)
 {
@@ -236,14 +243,26 @@ static void reply_sliced(struct exchange *x, struct fields *f, const char *t)
 			 SLICED);
 		fields_add(f, "Content-Range", text);
 	}
-	if (starts(how, "-cut")) {
-		const struct slow cut = { .bytes = at.sliced + first,
-					  .len = end - first, .cut = true };
+	if (starts(how, "-cut") || starts(how, "-slow")) {
+		const struct slow slow = { .bytes = at.sliced + first,
+					   .len = end - first,
+					   .cut = starts(how, "-cut") };
 
-		reply_in_pieces(x, part ? 206 : 200, f, &cut, true);
+		reply_in_pieces(x, part ? 206 : 200, f, &slow, true);
 	} else {
 		exchange_reply_copy(x, part ? 206 : 200, f, at.sliced + first,
 				    end - first);
+	}
+}
+
+/* The client's X-Echo fields are those of the answer, too. */
+static void echo_fields(const struct fields *in, struct fields *out)
+{
+	for (size_t i = 0; i < fields_count(in); i++) {
+		const struct field *line = fields_at(in, i);
+
+		if (!strncasecmp(line->name, "X-Echo", strlen("X-Echo")))
+			fields_add(out, line->name, line->value);
 	}
 }
 
@@ -258,6 +277,7 @@ static void origin_request(void *arg, struct exchange *x)
 	remember(r->fields);
 	fields_init(&f);
 	fields_add(&f, "Cache-Control", "max-age=60");
+	echo_fields(r->fields, &f);
 	if (starts(t, "/hit")) {
 		exchange_reply_copy(x, 200, &f, t, strlen(t));
 	} else if (starts(t, "/late")) {
@@ -294,6 +314,17 @@ static void origin_request(void *arg, struct exchange *x)
 	} else if (starts(t, "/vary")) {
 		fields_add(&f, "Vary", "Accept-Language");
 		exchange_reply_copy(x, 200, &f, "v", 1);
+	} else if (starts(t, "/mine")) {
+		fields_set(&f, "Cache-Control",
+			   "max-age=60, private=\"X-Mine\"");
+		fields_add(&f, "X-Mine", "1");
+		exchange_reply_copy(x, 200, &f, "mine", 4);
+	} else if (starts(t, "/change")) {
+		fields_add(&f, "Location", "/hit");
+		fields_add(&f, "Content-Location",
+			   strchr(t, '?') ? "http://other/hit" :
+					    "http://h/hit2");
+		exchange_reply_copy(x, 200, &f, "changed", 7);
 	} else if (starts(t, "/sliced")) {
 		reply_sliced(x, &f, t);
 	} else if (starts(t, "/error")) {
@@ -398,6 +429,9 @@ static void start_node(struct node *node, const char *name)
 	struct worker_hooks hooks = {
 		.on_outcome = on_outcome, .arg = node, .resources = &resources,
 	};
+	const struct placer_settings placing = {
+		.placement = at.placement, .window = 100,
+	};
 	struct worker_shared shared = { 0 };
 
 	node->settings = (struct worker_settings){
@@ -422,6 +456,9 @@ static void start_node(struct node *node, const char *name)
 	node->instance = is_a ? 1 : 2;
 	assert_int_equal(lease_desk_new(node->instance, &node->leases), 0);
 	shared.leases = node->leases;
+	if (at.placement != PLACEMENT_KEEP)
+		assert_int_equal(placer_new(&placing, &node->placer), 0);
+	shared.placer = node->placer;
 	shared.access_log = at.access_log;
 	shared.rates = at.rates;
 	shared.ready = at.ready;
@@ -452,6 +489,7 @@ static void end_node(struct node *node)
 	cache_free(&node->cache);
 	collapses_free(&node->collapses);
 	lease_desk_free(&node->leases);
+	placer_free(&node->placer);
 }
 
 int two_nodes_end(void **state)
@@ -475,7 +513,7 @@ uint64_t memory_held(void)
 	return __atomic_load_n(&memory_ledger.total, __ATOMIC_RELAXED);
 }
 
-void introduce(const char *url)
+static struct peerset *make_view(const char *url)
 {
 	char own_url[64];
 	struct catalog_snapshot snapshot;
@@ -494,7 +532,22 @@ void introduce(const char *url)
 	peer.digest->instance = at.a.instance;
 	view = peerset_new(&peer, 1);
 	peer_digest_unref(peer.digest);
+	return view;
+}
+
+void introduce(const char *url)
+{
+	struct peerset *view = make_view(url);
+
 	assert_int_equal(worker_set_view(at.b.worker, view), 0);
+	peerset_unref(view);
+}
+
+void show_what_a_was_asked_for(void)
+{
+	struct peerset *view = make_view(NULL);
+
+	assert_int_equal(worker_set_seen(at.b.worker, view), 0);
 	peerset_unref(view);
 }
 

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "digestd/mesh/placement.h"
 #include "digestd/proxy/worker.h"
 
 enum {
@@ -23,6 +24,7 @@ struct node {
 	struct cache *cache;
 	struct collapses *collapses;
 	struct lease_desk *leases;
+	struct placer *placer; /* null: it keeps all */
 	uint64_t instance;
 	struct worker *worker;
 	struct worker_settings settings;
@@ -40,6 +42,7 @@ struct two_nodes {
 	char big[BIG], sliced[SLICED + 1];
 	struct node a, b;
 	bool half_open; /* so introduce() shows a */
+	enum placement placement; /* of both nodes */
 	/* what node a has other than most tests: a disk, and so much memory
 	 * for objects; null, 0: it has not */
 	const char *disk_path;
@@ -59,6 +62,9 @@ int two_nodes_end(void **state);
 /* Gives b a view in which a, at this URL or (null) its own, holds what is in
  * a's catalog now. */
 void introduce(const char *url);
+
+/* Tells b that a was asked for what is in a's catalog now. */
+void show_what_a_was_asked_for(void);
 
 /* What the ledger has, while workers change it. */
 uint64_t memory_held(void);
