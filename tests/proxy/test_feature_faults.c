@@ -14,8 +14,10 @@
 #include "digestd/fetch/fetch.h"
 #include "digestd/node/site.h"
 #include "digestd/os/log.h"
+#include "tests/disk/disk_folder.h"
 #include "tests/loopback.h"
 #include "tests/os/fault_kinds.h"
+#include "tests/proxy/scripted.h"
 #include "tests/proxy/two_nodes.h"
 #include "tests/spared.h"
 #include "tests/unit.h"
@@ -34,12 +36,14 @@ enum {
 
 static pthread_t clients;
 static struct sites *made;
+static struct scripted script;
 
-/* Only the nodes are to fail, not their clients and origin. */
+/* Only the nodes are to fail, not their clients and origins. */
 bool spared_thread(void)
 {
 	return pthread_equal(pthread_self(), clients) ||
-	       pthread_equal(pthread_self(), at.thread);
+	       pthread_equal(pthread_self(), at.thread) ||
+	       (script.url[0] && pthread_equal(pthread_self(), script.thread));
 }
 
 /* What a node is told for a row */
@@ -72,6 +76,34 @@ static void as_forward_proxy(void)
 static void beside_a_cache(void)
 {
 	at.a.settings.sidecar = at.url;
+}
+
+static void with_hints(void)
+{
+	script = (struct scripted){ .texts = {
+		"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
+		"HTTP/1.1 200 OK\r\nConnection: close\r\n"
+		"Content-Length: 4\r\n\r\n/hit",
+	} };
+	scripted_begin(&script);
+	at.a.settings.default_origin = script.url;
+}
+
+static void with_tunnels(void)
+{
+	script = (struct scripted){ .texts = {
+		"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\n"
+		"Upgrade: echo\r\n\r\nhello",
+	} };
+	scripted_begin(&script);
+	at.a.settings.default_origin = script.url;
+}
+
+static void with_health(void)
+{
+	at.a.settings.health = "/up";
+	/* of no effect: there is nobody to count clients */
+	at.a.settings.client_rate.per_s = 1;
 }
 
 static void with_purgers(void)
@@ -153,6 +185,21 @@ static void it_at_a_peer(const char *target)
 	introduce(NULL);
 }
 
+/* Somebody else has just asked for it. */
+static void it_on_its_way(const char *target)
+{
+	static int fd = -1;
+	char request[128];
+
+	if (fd >= 0)
+		close(fd);
+	fd = loopback_dial(port_a());
+	snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: h\r\n\r\n",
+		 target);
+	say(fd, request);
+	usleep(1000);
+}
+
 /* Stale at b, and fresh at a. */
 static void it_at_both(const char *target)
 {
@@ -206,6 +253,11 @@ static const struct row {
 	{ "a purge", with_purgers, it_at_a, NODE_A, "PURGE", "/hit", "", "{\"purged\":", 200, false, false },
 	{ "a purge of a prefix", with_purgers, it_at_a, NODE_A, "PURGE", "/", "Purge-Prefix: http://h/\r\n", "{\"purged\":", 200, false, false },
 	{ "a purge that is barred", with_a_site_that_bars, it_at_a, NODE_A, "PURGE", "/", "Purge-Prefix: http://h/hit\r\n", "403", 403, false, false },
+	{ "early hints", with_hints, NULL, NODE_A, "GET", "/hit*", "", "/hit", 200, false, false },
+	{ "another protocol", with_tunnels, NULL, NODE_A, "GET", "/ws", "Connection: upgrade\r\nUpgrade: echo\r\n", "hello", 101, false, false },
+	{ "what is at other places", NULL, it_at_a, NODE_A, "POST", "/change", "Content-Length: 0\r\n", "changed", 200, false, false },
+	{ "health", with_health, NULL, NODE_A, "GET", "/up", "", "ready", 200, false, false },
+	{ "a part of another's fetch", NULL, it_on_its_way, NODE_A, "GET", "/big*", "", "bbbb", 200, false, false },
 	{ "options", NULL, NULL, NODE_A, "OPTIONS", "/x", "Max-Forwards: 0\r\n", "", 200, false, false },
 	{ "options of an origin", NULL, NULL, NODE_A, "OPTIONS", "/x", "Max-Forwards: 2\r\n", "plain", 200, false, false },
 	{ "a wrong part", NULL, it_at_a, NODE_A, "GET", "/hit", "Range: bytes=9-\r\n", "", 416, false, false },
@@ -225,16 +277,22 @@ static unsigned row_port(const struct row *row)
 	return worker_peer_port(at.a.worker);
 }
 
-/* An answer as far as it goes, an error, or nothing at all. */
-static void check(const struct row *row, unsigned i, const char *reply)
+/* An answer as far as it goes; or, if something `failed`, an error, or nothing
+ * at all. */
+static void check(const struct row *row, unsigned i, const char *reply,
+		  bool failed)
 {
 	const char *bytes = row->bytes ? row->bytes : at.sliced;
-	const char *body = strstr(reply, "\r\n\r\n");
+	const char *body;
 	size_t len;
 
-	if (!reply[0] || !strncmp(reply, "HTTP/1.1 5", 10))
+	if (!strncmp(reply, "HTTP/1.1 103", 12))
+		reply = strstr(reply, "\r\n\r\n") + 4;
+	if (failed && (!reply[0] || !strncmp(reply, "HTTP/1.1 5", 10)))
 		return;
-	assert_non_null(body);
+	body = strstr(reply, "\r\n\r\n");
+	if (!body)
+		fail_msg("%s, fault %u: %.300s", row->label, i, reply);
 	len = strlen(body + 4);
 	if (len > strlen(bytes))
 		len = strlen(bytes);
@@ -265,7 +323,7 @@ static char *ask_row(const struct row *row, const char *target)
 	const char *host = strncmp(target, "http://", 7) ? "h" : target + 7;
 	struct timeval patience = { .tv_usec = PATIENCE_US };
 	int fd = loopback_dial(row_port(row));
-	char request[512];
+	char request[1024];
 
 	snprintf(request, sizeof(request), "%s %s HTTP/1.1\r\nHost: %.*s\r\n"
 		 "Connection: close\r\n%s\r\n", row->method, target,
@@ -293,7 +351,7 @@ static bool round_fails(const struct row *row, unsigned i)
 	if (row->goes_on)
 		usleep(2000);
 	failed = fault_of_memory.disarm();
-	check(row, i, reply);
+	check(row, i, reply, failed || row->leaves);
 	free(reply);
 	return failed;
 }
@@ -301,15 +359,11 @@ static bool round_fails(const struct row *row, unsigned i)
 static void each_round(const struct row *row)
 {
 	unsigned quiet = 0, i;
-	char *reply;
 
 	for (i = FIRST; i < MAX_CALLS && quiet < QUIET; i++)
 		quiet = round_fails(row, i) ? 0 : quiet + 1;
 	if (i <= FIRST + QUIET || i == MAX_CALLS)
 		fail_msg("%s: %u rounds", row->label, i);
-	/* nothing is wrong any more */
-	reply = ask(port_a(), "GET", "/hit-after", "");
-	expect(reply, 200, "/hit-after");
 }
 
 static int set_up(void **state)
@@ -323,6 +377,9 @@ static int tear_down(void **state)
 {
 	int err = two_nodes_end(state);
 
+	if (script.url[0])
+		scripted_end(&script);
+	script = (struct scripted){ .url = "" };
 	sites_unref(made);
 	made = NULL;
 	return err;
@@ -343,14 +400,101 @@ static void without_memory(void **state)
 	}
 }
 
+/* Lines of messages are kept in blocks: which addition needs another one, and
+ * may fail, is a matter of how many there are. */
+
+enum { LINES_LEAST = 5, LINES_MOST = 15 };
+
+/* clang-format off */
+static const struct row lines_rows[] = {
+	{ "a hit", NULL, NULL, NODE_A, "GET", "/hit", "", "/hit", 200, false, false },
+	{ "a part of it", NULL, NULL, NODE_A, "GET", "/hit", "Range: bytes=0-1\r\n", "/h", 206, false, false },
+	{ "a hit that has not changed", NULL, NULL, NODE_A, "GET", "/aged", "If-None-Match: \"v1\"\r\n", "", 304, false, false },
+	{ "a miss", NULL, NULL, NODE_A, "GET", "/hit*", "", "/hit", 200, false, false },
+	{ "one that is not stored", NULL, NULL, NODE_A, "GET", "/nostore", "", "no", 200, false, false },
+	{ "one with a cookie", NULL, NULL, NODE_A, "GET", "/cookie", "", "baked", 200, false, false },
+	{ "one with a field for one client", NULL, NULL, NODE_A, "GET", "/mine*", "", "mine", 200, false, false },
+	{ "one that is validated", NULL, NULL, NODE_A, "GET", "/etag", "", "tagged", 200, false, false },
+	{ "the same, validated", NULL, NULL, NODE_A, "GET", "/etag-mine", "", "tagged", 200, false, false },
+	{ "options of an origin", NULL, NULL, NODE_A, "OPTIONS", "/x", "Max-Forwards: 2\r\n", "plain", 200, false, false },
+	{ "one of a peer", NULL, it_at_a_peer, NODE_B, "GET", "/hit*", "", "/hit", 200, false, false },
+};
+/* clang-format on */
+
+/* A row whose messages have so many lines more. */
+static void each_round_with_lines(const struct row *of, unsigned lines)
+{
+	char fields[512];
+	struct row row = *of;
+	size_t len = (size_t)snprintf(fields, sizeof(fields), "%s", of->fields);
+
+	for (unsigned i = 0; i < lines; i++)
+		len += (size_t)snprintf(fields + len, sizeof(fields) - len,
+					"X-Echo-%u: v\r\n", i);
+	row.fields = fields;
+	if (!row.before) /* of what is stored, as many */
+		free(ask(port_a(), "GET", row.target, fields));
+	each_round(&row);
+}
+
+static void without_memory_for_lines(void **state)
+{
+	for (unsigned n = LINES_LEAST; n <= LINES_MOST; n++) {
+		if (n > LINES_LEAST) {
+			tear_down(state);
+			set_up(state);
+		}
+		for (size_t i = 0; i < NROWS(lines_rows); i++)
+			each_round_with_lines(&lines_rows[i], n);
+	}
+}
+
+/* What is dropped has to be off the disk before anybody hears of that. */
+static void changes_of_what_is_on_disk(void **state)
+{
+	static const struct row row = {
+		"a change on disk", NULL, it_at_a, NODE_A, "DELETE", "/hit*",
+		"", "/hit", 200, false, false
+	};
+
+	(void)state;
+	each_round(&row);
+	for (int i = 0; i < 10; i++) {
+		int fd;
+
+		it_at_a("/hit");
+		fd = loopback_dial(port_a());
+		say(fd, "DELETE /hit HTTP/1.1\r\nHost: h\r\n\r\n");
+		close(fd);
+	}
+}
+
+static int set_up_disk(void **state)
+{
+	disk_folder_empty();
+	at.disk_path = disk_folder();
+	return set_up(state);
+}
+
+static int tear_down_disk(void **state)
+{
+	at.disk_path = NULL;
+	return tear_down(state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(without_memory, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(without_memory_for_lines,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(changes_of_what_is_on_disk,
+						set_up_disk, tear_down_disk),
 	};
 
 	signal(SIGPIPE, SIG_IGN);
 	fetch_global_init();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, disk_folder_make,
+				      disk_folder_remove);
 }

@@ -1,0 +1,203 @@
+/*
+ * Origins and peers that say what servers seldom do, see two_nodes.h and
+ * scripted.h: what a client sees of it.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "digestd/fetch/fetch.h"
+#include "digestd/os/log.h"
+#include "tests/proxy/scripted.h"
+#include "tests/proxy/two_nodes.h"
+#include "tests/unit.h"
+
+enum { SLICE = 8192, WAITS = 5000 };
+
+#define OK "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n" \
+	   "Connection: close\r\n"
+#define HINTS "HTTP/1.1 100 Continue\r\n\r\n" \
+	      "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n" \
+	      "Connection: x-hop\r\nX-Hop: 1\r\n\r\n"
+#define WRONG "Repr-Digest: sha-256=:" \
+	      "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=:\r\n"
+
+static struct scripted script;
+
+static int begin(void **state)
+{
+	log_set_level("error");
+	two_nodes_begin(state);
+	at.a.settings.slice_bytes = at.b.settings.slice_bytes = SLICE;
+	assert_int_equal(worker_reconfigure(at.b.worker, &at.b.settings), 0);
+	return 0;
+}
+
+/* Node a has an origin that says this, one after the other. */
+static void origin_says(const char *first, const char *second)
+{
+	script = (struct scripted){ .texts = { first, second } };
+	scripted_begin(&script);
+	at.a.settings.default_origin = script.url;
+	assert_int_equal(worker_reconfigure(at.a.worker, &at.a.settings), 0);
+}
+
+/* What an origin says first reaches the client, but for what is between them
+ * and us. */
+static void early_hints(void **state)
+{
+	char *reply;
+
+	(void)state;
+	origin_says(HINTS OK "Content-Length: 2\r\n\r\nok", NULL);
+	reply = ask(port_a(), "GET", "/x", "");
+	assert_non_null(strstr(reply, "Link: </a>\r\n"));
+	assert_non_null(strstr(reply, "Via: 1.1 a\r\n"));
+	assert_null(strstr(reply, "X-Hop"));
+	assert_null(strstr(reply, "HTTP/1.1 100"));
+	assert_non_null(strstr(reply, "HTTP/1.1 200"));
+	expect(reply, 103, "\r\n\r\nok");
+	scripted_end(&script);
+}
+
+/* Nobody is there for the hints of what is renewed in the background. */
+static void hints_for_nobody(void **state)
+{
+	char *reply = NULL;
+
+	(void)state;
+	origin_says("HTTP/1.1 200 OK\r\nConnection: close\r\nCache-Control: "
+		    "max-age=0, stale-while-revalidate=100\r\n"
+		    "Content-Length: 3\r\n\r\nold",
+		    HINTS OK "Content-Length: 3\r\n\r\nnew");
+	expect(ask(port_a(), "GET", "/x", ""), 200, "\r\n\r\nold");
+	for (int i = 0; i < WAITS && (!reply || strstr(reply, "old")); i++) {
+		free(reply);
+		usleep(1000);
+		reply = ask(port_a(), "GET", "/x", "");
+		assert_int_equal(strncmp(reply, "HTTP/1.1 200", 12), 0);
+	}
+	expect(reply, 200, "\r\n\r\nnew");
+	scripted_end(&script);
+}
+
+/* clang-format off */
+static const struct {
+	const char *label, *first, *second; /* of the origin's answers */
+	const char *fields;
+	unsigned status;
+	const char *has;
+} rows[] = {
+	{ "another protocol that nobody has asked for",
+	  "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n", NULL,
+	  "", 502, NULL },
+	{ "another one than was asked for",
+	  "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: chat\r\n\r\n", NULL,
+	  "Connection: upgrade\r\nUpgrade: echo\r\n", 502, NULL },
+	{ "a part that is not there, of a version that is named",
+	  "HTTP/1.1 416 No\r\nConnection: close\r\nContent-Range: bytes */4\r\nContent-Length: 0\r\n\r\n",
+	  OK "ETag: \"v2\"\r\nContent-Length: 4\r\n\r\nfour",
+	  "Range: bytes=9000-9001\r\nIf-Range: \"v1\"\r\n", 200, "\r\n\r\nfour" },
+	{ "the same, of any version",
+	  "HTTP/1.1 416 No\r\nConnection: close\r\nContent-Range: bytes */4\r\nContent-Length: 0\r\n\r\n", NULL,
+	  "Range: bytes=9000-9001\r\n", 416, NULL },
+	{ "a part, of what is no longer than it",
+	  "HTTP/1.1 206 OK\r\nConnection: close\r\nETag: \"v1\"\r\nContent-Range: bytes 0-3/4\r\nContent-Length: 4\r\n\r\nfour", NULL,
+	  "Range: bytes=1-2\r\n", 206, NULL },
+	{ "a part in pieces, of which one says how long it is",
+	  OK "Content-Length: 4\r\n\r\nfo\1ur", NULL, "", 200, "\r\n\r\nfour" },
+	{ "no body",
+	  "HTTP/1.1 204 No\r\nConnection: close\r\n\r\n", NULL, "", 204, NULL },
+	{ "a body that ends with the connection",
+	  OK "\r\nfour", NULL, "", 200, "four" },
+	{ "a weak tag",
+	  OK "ETag: W/\"v1\"\r\nContent-Length: 4\r\n\r\nfour", NULL, "If-None-Match: \"v1\"\r\n", 304, NULL },
+	{ "a cookie for this client alone",
+	  OK "Set-Cookie: a=b\r\nContent-Length: 4\r\n\r\nfour", NULL, "", 200, "Set-Cookie: a=b" },
+};
+/* clang-format on */
+
+static void odd_origins(void **state)
+{
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		if (i) {
+			two_nodes_end(state);
+			begin(state);
+		}
+		origin_says(rows[i].first, rows[i].second);
+		expect(ask(port_a(), "GET", "/x", rows[i].fields),
+		       rows[i].status, rows[i].has);
+		scripted_end(&script);
+	}
+}
+
+/* clang-format off */
+static const struct {
+	const char *label, *says; /* of the peer's answer */
+	const char *target, *fields;
+	unsigned status;
+	const char *has;
+	enum peer_outcome outcome;
+} peers[] = {
+	{ "a body of no known length is not what it claims",
+	  OK WRONG "Transfer-Encoding: chunked\r\n\r\n4\r\nlies\r\n0\r\n\r\n",
+	  "/hit", "", 200, "/hit", OUTCOME_FAILED },
+	{ "one in pieces is not, either",
+	  OK WRONG "Content-Length: 4\r\n\r\nli\1es",
+	  "/hit", "", 200, "/hit", OUTCOME_FAILED },
+	{ "it has no such part",
+	  "HTTP/1.1 416 No\r\nConnection: close\r\nContent-Range: bytes */4\r\nContent-Length: 0\r\n\r\n",
+	  "/hit", "Range: bytes=1-2\r\n", 206, "\r\n\r\nhi", OUTCOME_VARIANT },
+	{ "it has heard of what nobody has asked it",
+	  OK "SCD-Need: met\r\nContent-Length: 4\r\n\r\n/hit",
+	  "/hit", "", 200, "peer=a", OUTCOME_HIT },
+	{ "its hints are not passed on",
+	  HINTS OK "Content-Length: 4\r\n\r\n/hit",
+	  "/hit", "", 200, "peer=a", OUTCOME_HIT },
+	{ "it breaks off behind the origin's bytes",
+	  OK "ETag: \"v1\"\r\nContent-Length: 4\r\n\r\nag\1",
+	  "/aged", "", 200, "aged", OUTCOME_FAILED },
+	{ "it breaks off behind bytes that are not the origin's",
+	  OK "ETag: \"v1\"\r\nContent-Length: 4\r\n\r\nli\1",
+	  "/aged", "", 200, NULL, OUTCOME_FAILED },
+	{ "it breaks off behind other bytes",
+	  OK "Content-Length: 4\r\n\r\nli\1",
+	  "/hit", "", 200, NULL, OUTCOME_FAILED },
+};
+/* clang-format on */
+
+static void odd_peers(void **state)
+{
+	for (size_t i = 0; i < NROWS(peers); i++) {
+		if (i) {
+			two_nodes_end(state);
+			begin(state);
+		}
+		free(ask(port_a(), "GET", peers[i].target, ""));
+		script = (struct scripted){ .texts = { peers[i].says } };
+		scripted_begin(&script);
+		introduce(script.url);
+		expect(ask(port_b(), "GET", peers[i].target, peers[i].fields),
+		       peers[i].status, peers[i].has);
+		if (atomic_load(&at.b.outcomes[peers[i].outcome]) != 1)
+			fail_msg("%s: another outcome", peers[i].label);
+		scripted_end(&script);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, two_nodes_end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(early_hints),
+		TEST(hints_for_nobody),
+		TEST(odd_origins),
+		TEST(odd_peers),
+	};
+
+	signal(SIGPIPE, SIG_IGN);
+	fetch_global_init();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
