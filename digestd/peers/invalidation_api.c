@@ -288,6 +288,15 @@ static void invalidation_api_refuse(struct told_message *m, unsigned status)
 	exchange_reply_error(m->x, status, NULL);
 }
 
+/* A list of nodes that is the same for all has this one, too, perhaps by a name
+ * by which it does not know itself yet: nobody is a majority with himself. */
+static bool invalidation_told_grants(const struct told_message *m,
+				     uint64_t instance)
+{
+	return instance != invalidation_told_instance(m) &&
+	       serving_desk_grant(m->by->desk, instance);
+}
+
 /* The lease is granted first: who acknowledges a purge later says so. */
 static void invalidation_told_renew(struct told_message *m)
 {
@@ -304,7 +313,7 @@ static void invalidation_told_renew(struct told_message *m)
 		return;
 	}
 	heard_free(&m->h);
-	if (serving_desk_grant(by->desk, known.at[0].source))
+	if (invalidation_told_grants(m, known.at[0].source))
 		serving = RENEWAL_GRANTED;
 	bytes = invalidation_api_message(by->cache, by->secret, &known, &len);
 	if (bytes)

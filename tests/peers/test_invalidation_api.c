@@ -342,15 +342,15 @@ static void what_is_asked_for(void **state)
 	exchange_fake_free(&x);
 }
 
-/* The peer's positions, after which it lacks the second entry of another. */
-static void renew(struct exchange *x, uint64_t has)
+/* The positions of a node, after which it lacks the second entry of another. */
+static void renew_of(struct exchange *x, uint64_t source, uint64_t has)
 {
 	const struct invalidation_position at = { PEER, has };
 	struct invalidation_log *log;
 	uint8_t bytes[INVALIDATION_POSITIONS_MAX];
 	size_t len;
 
-	assert_int_equal(invalidation_log_new(5, by.secret, 8, &log), 0);
+	assert_int_equal(invalidation_log_new(source, by.secret, 8, &log), 0);
 	if (has)
 		invalidation_log_reach(log, &at);
 	len = invalidation_write_positions(log, by.secret, bytes);
@@ -361,6 +361,11 @@ static void renew(struct exchange *x, uint64_t has)
 	invalidation_api_on_request(&by, x, true);
 	invalidation_api_on_body(x, bytes, len);
 	invalidation_api_on_body_end(x);
+}
+
+static void renew(struct exchange *x, uint64_t has)
+{
+	renew_of(x, 5, has);
 }
 
 static unsigned renewed_entries(struct exchange *x)
@@ -410,6 +415,10 @@ static void leases_are_renewed(void **state)
 	exchange_fake_free(&x);
 	renew(&x, 2);
 	assert_int_equal(renewed_entries(&x), 0);
+	exchange_fake_free(&x);
+	renew_of(&x, 1, 2); /* this node itself */
+	assert_int_equal(renewed_entries(&x), 0);
+	assert_string_equal(fields_get(&x.reply, RENEWAL_FIELD), "recovering");
 	exchange_fake_free(&x);
 	serving_desk_free(&by.desk);
 }
