@@ -126,17 +126,31 @@ static void configuration_check_refuse(const struct config_check *check,
 	config_report(check->errors, "%s\n", why);
 }
 
+/* Peers that are not this node, which a configuration that is the same for all
+ * nodes has, too. By another name than its own it is counted: where that leads,
+ * only the node itself finds out. */
+static size_t configuration_check_count_others(const struct config *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->npeers; i++)
+		n += !c->node || strcmp(c->peers[i].name, c->node) != 0;
+	return n;
+}
+
 /* A majority is of a number that all nodes know, and that does not change by
  * itself, as that of members that are found does. */
 static void configuration_check_strict(const struct config *c,
 				       const struct config_check *check)
 {
-	if (!c->npeers || c->members || !c->purge_peers) {
+	const size_t others = configuration_check_count_others(c);
+
+	if (!others || c->members || !c->purge_peers) {
 		configuration_check_refuse(
 			check, "invalidation",
 			"strict needs purge_peers, and all other nodes in peer "
 			"sections, not members");
-	} else if (c->npeers == 1) {
+	} else if (others == 1) {
 		config_report_option(check, "invalidation", check->warnings);
 		config_report(check->warnings,
 			      "strict: two nodes are no majority without each "

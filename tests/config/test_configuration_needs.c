@@ -57,6 +57,11 @@ static void test_what_has_no_effect_is_told(void **state)
 #define PEER(name)                                                             \
 	"peer \"" name "\" { url = \"http://" name ":8081\" }\n"
 
+#define TWO_NODES                                                              \
+	AT ":6: invalidation: strict: two nodes are no majority without each " \
+	   "other: while one is away the other asks the origin for each "      \
+	   "request; of three, one may be\n"
+
 /* Two nodes can be strict, though not for long without each other. */
 static void test_strict_is_for_three(void **state)
 {
@@ -64,14 +69,26 @@ static void test_strict_is_for_three(void **state)
 
 	(void)state;
 	assert_int_equal(config_load_finds("two nodes", STRICT PEER("b"),
-			 AT ":6: invalidation: strict: two nodes are no "
-			 "majority without each other: while one is away the "
-			 "other asks the origin for each request; of three, "
-			 "one may be\n", &c), 0);
+			 TWO_NODES, &c), 0);
 	config_free(&c);
 	assert_int_equal(config_load_finds("three nodes",
 			 STRICT PEER("b") PEER("c"), "", &c), 0);
 	config_free(&c);
+	/* one file for all nodes has this one, too */
+	assert_int_equal(config_load_finds("three nodes with this one",
+			 STRICT PEER("a") PEER("b") PEER("c"),
+			 "", &c), 0);
+	config_free(&c);
+	assert_int_equal(config_load_finds("two nodes with this one",
+			 STRICT PEER("a") PEER("b"),
+			 TWO_NODES, &c), 0);
+	config_free(&c);
+	assert_int_equal(config_load_finds("this one alone",
+			 STRICT PEER("a"),
+			 AT ":6: invalidation: strict needs purge_peers, and "
+			 "all other nodes in peer sections, not members\n",
+			 &c), -EINVAL);
+	assert_null(c);
 	assert_int_equal(config_load_finds("members",
 			 STRICT "members = \"dns:nodes:8081\"\n",
 			 AT ":6: invalidation: strict needs purge_peers, and "
