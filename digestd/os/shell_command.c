@@ -197,11 +197,14 @@ static bool shell_command_read(struct running *r)
 	return true;
 }
 
-/* Waits for the end of a process that has closed its output; false: it must be
- * ended. */
-static bool shell_command_wait_end(struct running *r, int *status)
+/* Waits for the end of a process that has closed its output, and leaves it to
+ * be collected, so that its group keeps its number; false: it must be ended. */
+static bool shell_command_wait_end(struct running *r)
 {
-	while (waitpid(r->pid, status, WNOHANG) == 0) {
+	siginfo_t info = {.si_pid = 0};
+
+	while (!waitid(P_PID, (id_t)r->pid, &info,
+		       WEXITED | WNOHANG | WNOWAIT) && !info.si_pid) {
 		if (!shell_command_wait(r, -1, PAUSE_MS))
 			return false;
 	}
@@ -218,13 +221,25 @@ static void shell_command_judge(struct shell_command_result *result, int status)
 				   WEXITSTATUS(status));
 }
 
+/* Reads all of it, and ends what is left of its group: one that is run again
+ * and again must not leave more and more behind. */
+static void shell_command_finish(struct running *r)
+{
+	bool well = shell_command_read(r) && shell_command_wait_end(r);
+	int status = 0; /* and stays it where SIGCHLD is ignored: not known */
+
+	kill(-r->pid, SIGKILL);
+	waitpid(r->pid, &status, 0);
+	if (well)
+		shell_command_judge(r->result, status);
+}
+
 void shell_command_run(const char *command,
 		       const struct shell_command_limits *limits,
 		       struct shell_command_result *result)
 {
 	struct running r = {.limits = limits, .result = result};
 	int ends[2], errors[2], err;
-	int status = 0; /* and stays it where SIGCHLD is ignored: not known */
 
 	assert(limits->most_ms > 0 && limits->most_bytes > 0);
 	*result = (struct shell_command_result){.text = NULL};
@@ -247,15 +262,10 @@ void shell_command_run(const char *command,
 	err = shell_command_spawn(&r.pid, command, ends[1], errors[1]);
 	close(ends[1]);
 	close(errors[1]);
-	if (err) {
+	if (err)
 		shell_command_fail(result, "%s", strerror(err));
-	} else if (shell_command_read(&r) &&
-		   shell_command_wait_end(&r, &status)) {
-		shell_command_judge(result, status);
-	} else {
-		kill(-r.pid, SIGKILL);
-		waitpid(r.pid, &status, 0);
-	}
+	else
+		shell_command_finish(&r);
 	shell_command_read_errors(&r); /* its last words */
 	close(ends[0]);
 	if (r.errors >= 0)

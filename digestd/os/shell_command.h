@@ -26,9 +26,10 @@ struct shell_command_result {
 
 /*
  * Has /bin/sh run a command, with nothing to read; of its errors the beginning
- * is kept. Returns when it has ended with status 0, or has failed,
- * or was ended, with all of its process group, because of a limit. Then
- * `fault` says so, and there may be no text. Waits: not for a loop's thread.
+ * is kept. Returns when it has ended with status 0; or when it has failed, or
+ * was ended because of a limit: then `fault` says so, and there may be no text.
+ * What it leaves behind in its process group is ended with it. Waits: not for a
+ * loop's thread.
  */
 void shell_command_run(const char *command,
 		       const struct shell_command_limits *limits,

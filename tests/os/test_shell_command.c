@@ -2,6 +2,7 @@
  * Commands: what they print, and what is said of those that do not end well.
  */
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,23 @@ static void how_it_ends(void **state)
 	assert_string_equal(result.fault, "ended with status 127");
 }
 
+/* Whether a process is more than a name in a table. */
+static bool is_running(long pid)
+{
+	char path[64], text[256] = "";
+	FILE *file;
+	size_t n;
+
+	snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
+	file = fopen(path, "r");
+	if (!file)
+		return false;
+	n = fread(text, 1, sizeof(text) - 1, file);
+	fclose(file);
+	text[n] = '\0';
+	return !strstr(text, ") Z ");
+}
+
 /* Its errors: the beginning, in one line; nobody waits for who reads them. */
 static void what_it_says(void **state)
 {
@@ -81,6 +99,25 @@ static void what_it_says(void **state)
 	/* what outlives it keeps nobody waiting */
 	run("sleep 20 >&- 2>/dev/null & echo list");
 	assert_string_equal(result.text, "list\n");
+}
+
+/* What is run each second must not leave something behind each second. */
+static void what_it_leaves_behind_is_ended(void **state)
+{
+	long pid;
+	int turns = 1000;
+
+	(void)state;
+	run("sleep 20 >/dev/null 2>&1 & echo $!");
+	assert_string_equal(result.fault, "");
+	pid = strtol(result.text, NULL, 10);
+	assert_true(pid > 1);
+	/* whose process it is then collects it some time */
+	while (!kill((pid_t)pid, 0) && is_running(pid) && --turns)
+		usleep(10000);
+	assert_true(turns > 0);
+	run("sleep 20 >/dev/null 2>&1 & exit 3");
+	assert_string_equal(result.fault, "ended with status 3");
 }
 
 /* The daemon blocks and ignores some, which would be inherited. */
@@ -175,6 +212,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(what_it_prints, tear_down),
 		cmocka_unit_test_teardown(what_it_says, tear_down),
+		cmocka_unit_test_teardown(what_it_leaves_behind_is_ended,
+					  tear_down),
 		cmocka_unit_test_teardown(how_it_ends, tear_down),
 		cmocka_unit_test_teardown(signals_are_those_of_a_new_process,
 					  tear_down),
