@@ -1,6 +1,7 @@
 """Who the peers are, where no node's configuration says so."""
 
 import os
+import re
 
 from cluster import until
 
@@ -110,7 +111,49 @@ def test_a_reload_takes_another_list(make_cluster):
           what="the fault in the log")
     assert peers_of(a) == ["n2"]
     assert a.process.logged().count("says: it is slow today") == 1
+    a.options["members"] = "command:head -c 1000 /dev/urandom"
+    a.write()
+    a.process.signal(1)
+    until(lambda: a.status()["members"]["readable"] is False and
+          re.search("has printed a NUL byte|line [0-9]+: ",
+                    a.process.logged()), what="nor does garbage")
+    assert peers_of(a) == ["n2"]
     del a.options["members"]
     a.write()
     a.process.signal(1)
     until(lambda: peers_of(a) == [], what="nobody is named")
+
+
+def test_a_command_leaves_nothing_behind(make_cluster, tmp_path):
+    """One that hangs holds up nobody, and ends with the daemon; what one
+    starts in the background ends with it."""
+    c = make_cluster(1)
+    c.start_origin()
+    node = c.nodes[0]
+    hangs, started = tmp_path / "hangs", tmp_path / "started"
+    without_sections(c, members="command:sleep 600 >/dev/null 2>&1 & "
+                     f"echo $! >{started}; test -e {hangs} || exit 0; "
+                     f"echo $$ >{hangs}; exec sleep 600",
+                     members_interval="100ms")
+
+    def number(path):
+        return path.exists() and path.read_text(encoding="ascii").strip()
+
+    def runs(pid):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+                return ") Z " not in f.read()
+        except FileNotFoundError:
+            return False
+
+    c.start()
+    until(lambda: number(started), what="the command has run")
+    hangs.touch()
+    until(lambda: number(hangs), what="it hangs")
+    hanging = number(hangs)
+    assert node.get("/a").status == 200
+    assert runs(hanging)
+    background = number(started)
+    node.process.end()
+    for pid in (hanging, background):
+        until(lambda p=pid: not runs(p), 5, what="nothing runs any more")
