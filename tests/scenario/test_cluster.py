@@ -350,8 +350,8 @@ def test_another_key_is_another_cluster(make_cluster, origin):
 
 
 def test_a_cluster_changes_its_key(make_cluster, origin):
-    """By reloads of one node after the other, in three rounds: nodes that have
-    either key understand each other all the time."""
+    """By reloads of one node after the other, in three rounds and in either
+    order: nodes that have either key understand each other all the time."""
     old, new = "1" * 31 + "2", "3" * 31 + "4"
     c = make_cluster(2, placement="keep")
     c.origin_url = origin.url
@@ -370,9 +370,11 @@ def test_a_cluster_changes_its_key(make_cluster, origin):
     pages(origin, 100)
     a, b = c.nodes
     page = 0
-    for text in (f"{old}\n{new}\nhash {old}\n", f"{new}\n{old}\nhash {old}\n",
-                 f"{new}\nhash {old}  # until all have been restarted\n"):
-        for node in c.nodes:
+    for text, order in (
+            (f"{old}\n{new}\nhash {old}\n", (a, b)),
+            (f"{new}\n{old}\nhash {old}\n", (b, a)),
+            (f"{new}\nhash {old}  # until all have been restarted\n", (a, b))):
+        for node in order:
             give(node, text)
             reloads = node.process.logged().count("reload: done")
             node.process.signal(signal.SIGHUP)
@@ -386,6 +388,12 @@ def test_a_cluster_changes_its_key(make_cluster, origin):
                 assert b.get(f"/p{page}").source == "peer"
                 assert a.get(f"/p{page + 1}").source == "peer"
                 page += 2
+            for teller, other in ((a, b), (b, a)):  # both hold it
+                assert request(
+                    teller.admin, f"/p{page - 1}", "PURGE",
+                    headers={"Host": "www.example.com"}).status == 200
+                assert other.get(f"/p{page - 1}").source == "origin"
+                teller.get(f"/p{page - 1}")
     bearer = {"Authorization": "Bearer " + "0" * 32}
     assert scd.request(a.peer, "/scd/v1/digest", headers=bearer).status == 401
     for said in ("cause=wrong-key", "refused the"):
