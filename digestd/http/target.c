@@ -9,10 +9,14 @@
 
 #include "codec/uri.h"
 
-/* Scheme, host and path of a canonical URI stand at its slashes. */
+enum { SHORT_BYTES = 512 }; /* of a URI that is joined on the stack */
+
+/* Scheme, host and path of a canonical URI: it begins with http:// or https://,
+ * in lower case. */
 static void target_split(struct target *t)
 {
-	t->host = strstr(t->uri, "://") + 3;
+	t->host = t->uri + (t->uri[4] == 's' ? strlen("https://") :
+					       strlen("http://"));
 	t->path = strchr(t->host, '/');
 	t->host_len = (size_t)(t->path - t->host);
 }
@@ -38,17 +42,19 @@ static int target_join(const char *prefix, const char *host, struct target *t,
 		       const char *raw, size_t len)
 {
 	size_t prefix_len = strlen(prefix), host_len = strlen(host);
-	char *uri = malloc(prefix_len + host_len + len);
+	size_t uri_len = prefix_len + host_len + len;
+	char room[SHORT_BYTES];
+	char *uri = uri_len <= sizeof(room) ? room : malloc(uri_len);
 	int err = -ENOMEM;
 
 	if (uri) {
 		memcpy(uri, prefix, prefix_len);
 		memcpy(uri + prefix_len, host, host_len);
 		memcpy(uri + prefix_len + host_len, raw, len);
-		err = target_canonical(uri, prefix_len + host_len + len,
-				       &t->uri, &t->uri_len);
+		err = target_canonical(uri, uri_len, &t->uri, &t->uri_len);
 	}
-	free(uri);
+	if (uri != room)
+		free(uri);
 	return err;
 }
 
