@@ -86,10 +86,18 @@ void fetch_unlist(struct fetch *f)
 	f->link = NULL;
 }
 
+/* With underscores, too: some origins read these as hyphens. */
+static bool fetch_has_name(const char *name, const char *lower)
+{
+	const size_t len = strlen(lower);
+
+	return field_name_begins(name, strlen(name), lower) && !name[len];
+}
+
 bool fetch_is_framing(const char *name)
 {
-	return field_name_is(name, "content-length") ||
-	       field_name_is(name, "transfer-encoding") ||
+	return fetch_has_name(name, "content-length") ||
+	       fetch_has_name(name, "transfer-encoding") ||
 	       field_name_is(name, "connection") ||
 	       field_name_is(name, "te") || field_name_is(name, "expect");
 }

@@ -42,6 +42,8 @@ static const struct {
 	{ "GET", { "A", "b", "A", "" }, "Expect:|A: b|A;|Accept:" },
 	{ "GET", { "Connection", "x", "Content-Length", "1", "TE", "y" },
 	  "Expect:|Accept:" },
+	{ "GET", { "Content_Length", "1", "transfer_Encoding", "chunked" },
+	  "Expect:|Accept:" },
 	{ "GET", { "Transfer-Encoding", "x", "Expect", "y" },
 	  "Expect:|Accept:" },
 	{ "POST", { NULL }, "Expect:|Accept:|Content-Length: 0" },
