@@ -1,11 +1,14 @@
 /*
  * The holdings and the lines that change them: a set against the dumbest twin,
- * its catalog through a rebuild, a table of lines; and each allocation failing.
+ * its catalog through a rebuild, the keys for Squids, a table of lines; and
+ * each allocation failing.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "codec/counting.h"
+#include "codec/error.h"
+#include "codec/squid.h"
 #include "digestd/mesh/catalog.h"
 #include "digestd/sidecar/feed_lines.h"
 #include "digestd/sidecar/holdings.h"
@@ -172,6 +175,12 @@ static void test_lines(void **state)
 		{ "ack", FEED_ACK, NULL },
 		{ "ack a b", FEED_ACK, NULL },
 		{ "ack \x01", FEED_ACK, "not a text of up to 64 characters" },
+		{ "ack \x7f", FEED_ACK, "not a text of up to 64 characters" },
+		{ "ack 0123456789012345678901234567890123456789012345678901234"
+		  "567890123", FEED_ACK, NULL },
+		{ "ack 0123456789012345678901234567890123456789012345678901234"
+		  "5678901234", FEED_ACK,
+		  "not a text of up to 64 characters" },
 		{ "insert", FEED_INSERT, "not an http or https URL" },
 		{ "insert  http://h/", FEED_INSERT,
 		  "not an http or https URL" },
@@ -218,6 +227,85 @@ static void test_answer(void **state)
 		    "890123";
 	len = feed_line_answer(&line, UINT64_MAX, UINT64_MAX, text);
 	assert_true(len < sizeof(text));
+	holdings_free(&h);
+}
+
+/* Without memory for another size it stays as it is, and can be rebuilt
+ * later. */
+static void test_rebuild_without_memory(void **state)
+{
+	struct holdings *h = new_holdings();
+	const struct publisher_source source = holdings_source(h);
+	const struct holdings_key key = key_of(1);
+	struct catalog_stats catalog;
+
+	(void)state;
+	assert_true(holdings_insert(h, &key));
+	alloc_fail_at(1);
+	assert_int_equal(source.rebuild(source.arg, 4 * NBITS), SCD_ENOMEM);
+	alloc_fail_at(0);
+	holdings_catalog_stats(h, &catalog);
+	assert_int_equal(catalog.nbits, NBITS);
+	assert_int_equal(catalog.nkeys, 1);
+	assert_int_equal(source.rebuild(source.arg, 4 * NBITS), 0);
+	while (!source.rebuild_part(source.arg))
+		;
+	holdings_catalog_stats(h, &catalog);
+	assert_int_equal(catalog.nbits, 4 * NBITS);
+	assert_int_equal(catalog.nkeys, 1);
+	holdings_free(&h);
+}
+
+static struct {
+	struct scd_key keys[NKEYS];
+	unsigned n;
+} squids;
+
+static void note_squid_key(void *to, const struct scd_key *key)
+{
+	assert_ptr_equal(to, &squids);
+	assert_true(squids.n < NKEYS);
+	squids.keys[squids.n++] = *key;
+}
+
+/* What Squids are told of: all that is held, by Squid's keys. */
+static void walk_as_squid(struct holdings *h)
+{
+	const struct squid_source source = holdings_squid_source(h);
+	struct keypart part = { .count = source.parts(source.arg) };
+
+	squids.n = 0;
+	for (; part.number < part.count; part.number++)
+		source.walk(source.arg, &part, 0, note_squid_key, &squids);
+	assert_int_equal(source.count(source.arg), squids.n);
+}
+
+static void test_squid_keys(void **state)
+{
+	static const char one[] = "http://h/1", other[] = "http://h/2";
+	struct holdings_settings with_squid = settings;
+	struct holdings_key keys[2];
+	struct scd_key expected;
+	struct holdings *h;
+
+	(void)state;
+	with_squid.squid = true;
+	assert_int_equal(holdings_new(&with_squid, &h), 0);
+	walk_as_squid(h);
+	assert_int_equal(squids.n, 0);
+	assert_int_equal(holdings_key(h, one, strlen(one), &keys[0]), 0);
+	assert_int_equal(holdings_key(h, other, strlen(other), &keys[1]), 0);
+	assert_true(holdings_insert(h, &keys[0]));
+	assert_true(holdings_insert(h, &keys[0]));
+	assert_true(holdings_insert(h, &keys[1]));
+	walk_as_squid(h);
+	assert_int_equal(squids.n, 2);
+	holdings_evict(h, &keys[1].own);
+	walk_as_squid(h);
+	assert_int_equal(squids.n, 1);
+	assert_int_equal(scd_squid_key("GET", one, strlen(one), &expected),
+			 SCD_OK);
+	assert_memory_equal(&squids.keys[0], &expected, sizeof(expected));
 	holdings_free(&h);
 }
 
@@ -272,6 +360,8 @@ int main(void)
 		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_answer),
+		cmocka_unit_test(test_rebuild_without_memory),
+		cmocka_unit_test(test_squid_keys),
 		cmocka_unit_test(test_lists_are_made_of_changes),
 		cmocka_unit_test(test_every_allocation),
 	};
