@@ -290,16 +290,21 @@ static void test_every_call(void **state)
 
 /* The keeper */
 
-static struct admitter *admitter_of(uint64_t window)
+static struct admitter *admitter_with(const char *policy, uint64_t window)
 {
 	const struct admitter_settings settings = {
-		.policy = "aged", .eviction = "sieve", .capacity = 1 << 20,
+		.policy = policy, .eviction = "sieve", .capacity = 1 << 20,
 		.memory = 1 << 20, .mean_size = 1024, .window = window,
 	};
 	struct admitter *a;
 
 	assert_int_equal(admitter_new(&settings, 0, &a), 0);
 	return a;
+}
+
+static struct admitter *admitter_of(uint64_t window)
+{
+	return admitter_with("aged", window);
 }
 
 /*
@@ -359,6 +364,71 @@ static void test_restarts(void **state)
 	}
 }
 
+/* A file that is damaged costs what was seen, and not the start. */
+static void test_start_after_damage(void **state)
+{
+	bool knew;
+
+	(void)state;
+	assert_int_equal(live(&mine, 0, &knew), 0);
+	assert_int_equal(truncate(path, 20), 0);
+	assert_int_equal(live(&mine, 0, &knew), 0);
+	assert_false(knew);
+	assert_int_equal(live(&mine, 0, &knew), 0);
+	assert_true(knew);
+	unlink(path);
+}
+
+/* A start without memory fails, or is one without what was seen. */
+static void test_start_without_memory(void **state)
+{
+	bool failed = true, knew;
+
+	(void)state;
+	assert_int_equal(live(&mine, 0, &knew), 0);
+	for (unsigned n = 1; failed; n++) {
+		struct admitter *a = admitter_of(0);
+		struct admission_keeper *k = NULL;
+		struct scd_key key = key_of(1);
+		struct loop *loop;
+		int err;
+
+		assert_int_equal(loop_new(&loop), 0);
+		alloc_fail_at(n);
+		err = admission_keeper_new(loop, a, mine.path, mine.secret, &k);
+		failed = alloc_failed();
+		alloc_fail_at(0);
+		assert_int_equal(err, n <= 2 ? -ENOMEM : 0);
+		assert_int_equal(admitter_answer(a, &key, 1, false, 0) ==
+				 ADMISSION_DISK, !failed);
+		call_fail_at("open", 1, EIO); /* what is there stays */
+		admission_keeper_free(&k);
+		call_fail_at("", 0, 0);
+		admitter_free(&a);
+		loop_free(&loop);
+	}
+	assert_int_equal(live(&mine, 0, &knew), 0);
+	assert_true(knew);
+	unlink(path);
+}
+
+/* A policy that remembers nothing neither reads the file nor writes one. */
+static void test_nothing_to_keep(void **state)
+{
+	struct admitter *a = admitter_with("none", 0);
+	struct admission_keeper *k;
+	struct loop *loop;
+
+	(void)state;
+	assert_int_equal(loop_new(&loop), 0);
+	assert_int_equal(admission_keeper_new(loop, a, path, mine.secret, &k),
+			 0);
+	admission_keeper_free(&k);
+	assert_int_equal(access(path, F_OK), -1);
+	admitter_free(&a);
+	loop_free(&loop);
+}
+
 /* What may not be replaced ends the start, and is still there. */
 static void test_what_is_no_file(void **state)
 {
@@ -385,6 +455,9 @@ int main(void)
 		cmocka_unit_test(test_every_allocation),
 		cmocka_unit_test(test_every_call),
 		cmocka_unit_test(test_restarts),
+		cmocka_unit_test(test_start_after_damage),
+		cmocka_unit_test(test_start_without_memory),
+		cmocka_unit_test(test_nothing_to_keep),
 		cmocka_unit_test(test_what_is_no_file),
 	};
 

@@ -220,6 +220,31 @@ static void what_is_read_is_still_a_copy(void **state)
 	disk_folder_empty();
 }
 
+/* What has left memory is still told of to who explains the key. */
+static void a_look_finds_what_is_on_disk(void **state)
+{
+	static const char uri[] = "http://www.example.com/s/0";
+	static const char other[] = "http://www.example.com/s/1";
+	const struct scd_key key = small_cache_key(uri);
+	const struct scd_key gone = small_cache_key(other);
+	struct cache *cache = new_cache(2, false);
+	struct cache_held held;
+	struct cached *c;
+
+	(void)state;
+	put(cache, 's', 0);
+	c = read_from_disk(cache, uri);
+	assert_non_null(c);
+	cached_unref(&c);
+	cache_look(cache, &key, &held);
+	assert_int_equal(held.on_disk, 1);
+	assert_int_equal(held.in_memory + held.n, 0);
+	cache_look(cache, &gone, &held);
+	assert_int_equal(held.on_disk + held.in_memory + held.n, 0);
+	cache_free(&cache);
+	disk_folder_empty();
+}
+
 static void misses_are_heard_of(void **state)
 {
 	const struct tiers_miss miss = {
@@ -246,6 +271,7 @@ int main(void)
 		cmocka_unit_test(hot_copies_have_their_share),
 		cmocka_unit_test(the_last_copy_becomes_sole),
 		cmocka_unit_test(what_is_read_is_still_a_copy),
+		cmocka_unit_test(a_look_finds_what_is_on_disk),
 		cmocka_unit_test(misses_are_heard_of),
 	};
 
