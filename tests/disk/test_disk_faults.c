@@ -107,14 +107,15 @@ static bool disarm(const struct fault *f)
 
 /* A life in which the i-th call fails, and one after it; with what the lives
  * before have left, as it takes long to make all folders anew. */
-static bool live_with(const struct fault *f, unsigned i)
+static bool live_with(const struct fault *f, unsigned i,
+		      void (*lives)(bool removed[LARGE + 1]))
 {
 	bool removed[LARGE + 1] = { false }, failed;
 
 	open_disk();
 	spares_owner = true;
 	arm(f, i);
-	live(removed);
+	lives(removed);
 	read_all(true);
 	failed = disarm(f);
 	spares_owner = false;
@@ -160,8 +161,32 @@ static void one_fault_in_a_life(void **state)
 	disk_skip_syncs(true);
 	disk_folder_empty();
 	for (size_t k = 0; k < NROWS(faults); k++) {
-		for (unsigned i = 1; live_with(&faults[k], i);)
+		for (unsigned i = 1; live_with(&faults[k], i, live);)
 			i = next_place(i);
+	}
+}
+
+/* Little happens in it, of each kind: so each place of it can have a fault. */
+static void live_shortly(bool removed[LARGE + 1])
+{
+	disk_owner_put(owner, 1, size_of(1));
+	if (disk_owner_has(owner, LARGE))
+		disk_owner_renew(owner, LARGE, size_of(LARGE));
+	disk_owner_sync(owner);
+	removed[2] = disk_owner_drop(owner, 2);
+	disk_owner_put(owner, 3, size_of(3));
+	disk_owner_put(owner, LARGE, size_of(LARGE));
+	disk_owner_sync(owner);
+}
+
+static void one_fault_anywhere(void **state)
+{
+	(void)state;
+	disk_skip_syncs(true);
+	disk_folder_empty();
+	for (size_t k = 0; k < NROWS(faults); k++) {
+		for (unsigned i = 1; live_with(&faults[k], i, live_shortly);)
+			i++;
 	}
 }
 
@@ -220,6 +245,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_fault_in_a_life),
+		cmocka_unit_test(one_fault_anywhere),
 		cmocka_unit_test(a_start_that_fails),
 	};
 

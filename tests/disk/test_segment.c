@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "digestd/disk/cached.h"
 #include "digestd/disk/disk_body.h"
@@ -123,6 +124,77 @@ static void records_that_are_damaged(void **state)
 		bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
 	}
 	assert_int_equal(segment_record_read(bytes, len, SEED, &r), 0);
+	free(bytes);
+	cached_unref(&c);
+}
+
+/* What is in a record, as in docs/DISK.md. */
+enum { AT_SUM = 8, AT_KIND = 16, AT_VERSION = 17, AT_FLAGS = 18, AT_ID = 24,
+       AT_BODY_LEN = 32, AT_SELECTING_LEN = 60 };
+
+/* A number in little-endian bytes. */
+static void set_number(uint8_t *at, uint64_t number, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		at[i] = (uint8_t)(number >> 8 * i);
+}
+
+static const struct {
+	const char *label;
+	size_t at, bytes;
+	uint64_t number;
+	bool in_file;
+} wrong[] = {
+	{ "a kind that there is not", AT_KIND, 1, 3, false },
+	{ "another version", AT_VERSION, 1, 255, false },
+	{ "no number", AT_ID, 8, 0, false },
+	{ "a body that belongs in a file", AT_BODY_LEN, 8,
+	  SEGMENT_BODY_MAX + 1, false },
+	{ "a body that is longer than the record", AT_BODY_LEN, 8, 1000,
+	  false },
+	{ "a body in a file, without its checksums", AT_BODY_LEN, 8, 1 << 20,
+	  true },
+	{ "a body that no file has", AT_BODY_LEN, 8, UINT64_MAX, true },
+	{ "fields that are longer than the record", AT_SELECTING_LEN, 4,
+	  UINT32_MAX, false },
+};
+
+/* The checksum is right, and what it is of is not: nothing is believed. */
+static void records_that_were_written_wrong(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NROWS(wrong); i++) {
+		struct cached *c = disk_response(3, 100);
+		struct segment_record r;
+		size_t len, content;
+		uint8_t *bytes = make_record(c, NULL, &len);
+
+		content = bytes[4] + 256u * bytes[5];
+		set_number(bytes + wrong[i].at, wrong[i].number,
+			   wrong[i].bytes);
+		bytes[AT_FLAGS] |= wrong[i].in_file;
+		set_number(bytes + AT_SUM,
+			   XXH3_64bits_withSeed(bytes + AT_KIND,
+						content - AT_KIND, SEED), 8);
+		if (segment_record_read(bytes, len, SEED, &r) != -EBADMSG)
+			fail_msg("%s", wrong[i].label);
+		free(bytes);
+		cached_unref(&c);
+	}
+}
+
+/* Without its first bytes nobody knows how long it is. */
+static void records_that_cannot_be_measured(void **state)
+{
+	struct cached *c = disk_response(3, 100);
+	size_t len;
+	uint8_t *bytes = make_record(c, NULL, &len);
+
+	(void)state;
+	assert_int_equal(segment_record_measure(bytes, 8), len);
+	assert_int_equal(segment_record_measure(bytes, 7), 0);
+	bytes[0] ^= 1;
+	assert_int_equal(segment_record_measure(bytes, 8), 0);
 	free(bytes);
 	cached_unref(&c);
 }
@@ -410,6 +482,8 @@ int main(void)
 		cmocka_unit_test(records_there_and_back),
 		cmocka_unit_test(records_of_files),
 		cmocka_unit_test(records_that_are_damaged),
+		cmocka_unit_test(records_that_were_written_wrong),
+		cmocka_unit_test(records_that_cannot_be_measured),
 		cmocka_unit_test(records_without_memory),
 		cmocka_unit_test(one_damaged_record_costs_no_other),
 		cmocka_unit_test(what_is_in_a_body_is_no_record),
