@@ -3,6 +3,7 @@
  * then answered; what one node gives another applies; what is no message
  * changes nothing; and who leaves in the middle.
  */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "digestd/peers/invalidation_api.h"
 #include "digestd/peers/serving_desk.h"
 #include "tests/cache/small_cache.h"
+#include "tests/codec/alloc.h"
 #include "tests/server/exchange_fake.h"
 #include "tests/unit.h"
 
@@ -423,6 +425,84 @@ static void leases_are_renewed(void **state)
 	serving_desk_free(&by.desk);
 }
 
+/* It is refused when it is too long, and the rest of it is thrown away. */
+static void a_message_without_end(void **state)
+{
+	static const uint8_t part[1 << 16];
+	struct exchange x;
+
+	(void)state;
+	begin(&x, "POST", true);
+	for (size_t n = 0; n <= INVALIDATION_WIRE_MAX; n += sizeof(part))
+		assert_int_equal(invalidation_api_on_body(&x, part,
+							  sizeof(part)),
+				 sizeof(part));
+	assert_int_equal(x.status, 413);
+	assert_int_equal(x.answers, 1);
+	invalidation_api_on_body_end(&x);
+	finish(&x);
+	assert_int_equal(x.answers, 1);
+	exchange_fake_free(&x);
+}
+
+/* Every allocation of a message fails, until it is answered: what is not
+ * acknowledged with 200 may be told again, and then applies. */
+static void a_message_without_memory(void **state)
+{
+	size_t len = write_message(false);
+	bool failed = true;
+
+	(void)state;
+	for (unsigned n = 1; failed; n++) {
+		struct exchange x;
+
+		put_all();
+		alloc_fail_at(n);
+		post(&x, len);
+		for (int i = 0; i < TURNS && !x.answers && by.under_way; i++)
+			assert_int_equal(loop_turn(loop, 10), 0);
+		failed = alloc_failed();
+		alloc_fail_at(0);
+		finish(&x);
+		assert_true(x.status == 503 || x.status == 200 || x.aborted);
+		if (x.status == 503)
+			assert_true(holds("http://h/1"));
+		exchange_fake_free(&x);
+		if (!failed)
+			break;
+		post(&x, len);
+		finish(&x);
+		assert_int_equal(x.status, 200);
+		assert_true(has_applied(PEER, 2));
+		exchange_fake_free(&x);
+		tear_down(NULL);
+		assert_int_equal(set_up(NULL), 0);
+	}
+}
+
+/* Nor is what is asked for: all or nothing. */
+static void an_answer_without_memory(void **state)
+{
+	struct exchange x;
+	bool failed = true;
+
+	(void)state;
+	put_all();
+	post(&x, write_message(false));
+	finish(&x);
+	exchange_fake_free(&x);
+	for (unsigned n = 1; failed; n++) {
+		alloc_fail_at(n);
+		begin(&x, "GET", false);
+		failed = alloc_failed();
+		alloc_fail_at(0);
+		assert_true(x.aborted || x.status == 503 ||
+			    (x.status == 200 && x.body_len > 0));
+		exchange_fake_free(&x);
+	}
+	assert_int_equal(known_of(PEER).n, 2);
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -437,6 +517,9 @@ int main(void)
 		TEST(who_tells_leaves),
 		TEST(what_is_asked_for),
 		TEST(leases_are_renewed),
+		TEST(a_message_without_end),
+		TEST(a_message_without_memory),
+		TEST(an_answer_without_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
