@@ -153,7 +153,9 @@ static ssize_t exchange_send_read(struct exchange *x)
 	char own[READ_BYTES], *buf = own;
 	size_t most = sizeof(own), room;
 
-	if (wire_weather.scratch) {
+	/* what has no length, as a stream of frames, is no body of an object:
+	 * its bytes are not all alike */
+	if (wire_weather.scratch && reply->len >= 0) {
 		buf = wire_weather.scratch;
 		most = wire_weather.nscratch;
 	}
