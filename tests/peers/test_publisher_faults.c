@@ -1,16 +1,19 @@
 /*
  * A publisher that lacks memory, or room: it publishes once there is some, and
- * in the size that there is; and it says once that a filter is too small.
+ * in the size that there is, or that its objects need; and it says once that a
+ * filter is too small.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/counting.h"
 #include "digestd/os/log.h"
 #include "digestd/os/loop.h"
 #include "digestd/peers/digest_api.h"
 #include "digestd/peers/digest_request.h"
 #include "digestd/peers/publisher.h"
+#include "digestd/store/keypart.h"
 #include "tests/codec/alloc.h"
 #include "tests/unit.h"
 
@@ -21,6 +24,7 @@ enum {
 	CROWD = NBITS / BITS_PER_KEY * 2, /* keys that are too many */
 	WAIT_MS = 5000,
 	MAX_ALLOCATIONS = 200,
+	PARTS = 4, /* of a rebuild */
 };
 
 static struct loop *loop;
@@ -29,6 +33,7 @@ static struct catalog *catalog;
 static struct publisher *publisher;
 static uint64_t nkeys;
 static unsigned nwarnings, nrebuilds;
+static bool rebuilds_well;
 
 /* In place of what the daemon writes. */
 void __wrap_log_write(enum log_level level, const char *part,
@@ -53,27 +58,56 @@ static void source_unlock(void *arg)
 
 static int source_rebuild(void *arg, uint64_t nbits)
 {
+	struct scd_counting *next;
+
 	(void)arg;
-	(void)nbits;
 	nrebuilds++;
-	return -ENOMEM;
+	if (!rebuilds_well)
+		return -ENOMEM;
+	assert_int_equal(scd_counting_new(&next, nbits, NHASH), 0);
+	catalog_rebuild(catalog, next, PARTS);
+	return 0;
+}
+
+static struct scd_key key_of(uint64_t n)
+{
+	return (struct scd_key){ n * 0x9E3779B97F4A7C15u, n };
 }
 
 static bool source_rebuild_part(void *arg)
 {
+	const struct keypart *part = catalog_rebuild_part(catalog);
+	struct scd_counting *old;
+	bool last;
+
 	(void)arg;
-	fail_msg("a rebuild goes on that has not begun");
-	return true;
+	assert_non_null(part); /* or it goes on without having begun */
+	for (uint64_t n = 0; n < nkeys; n++) {
+		const struct scd_key key = key_of(n);
+
+		if (keypart_of(&key, part->count) == part->number)
+			catalog_rebuild_key(catalog, &key);
+	}
+	last = catalog_rebuild_next(catalog, &old);
+	scd_counting_free(&old);
+	return last;
 }
 
 static void add_keys(uint64_t n)
 {
 	while (n-- > 0) {
-		const struct scd_key key = { nkeys * 0x9E3779B97F4A7C15u,
-					     nkeys };
+		const struct scd_key key = key_of(nkeys++);
 
-		nkeys++;
 		catalog_add(catalog, &key);
+	}
+}
+
+static void remove_keys(uint64_t n)
+{
+	while (n-- > 0) {
+		const struct scd_key key = key_of(--nkeys);
+
+		catalog_remove(catalog, &key);
 	}
 }
 
@@ -121,6 +155,7 @@ static void begin(uint64_t max_bits)
 	const struct publisher_settings settings = settings_to(max_bits);
 
 	nwarnings = nrebuilds = 0;
+	rebuilds_well = false;
 	assert_int_equal(publisher_new(loop, api, &settings, &publisher), 0);
 }
 
@@ -186,6 +221,45 @@ static void test_size_stays(void **state)
 	await_generation(2);
 }
 
+/* Whether what is published is of this size by and by. */
+static bool comes_in_size(uint64_t nbits)
+{
+	int64_t end_ms = loop_now_ms(loop) + WAIT_MS;
+	struct publisher_stats stats = { 0 };
+
+	while (stats.array_bytes != nbits / 8 && loop_now_ms(loop) < end_ms) {
+		assert_int_equal(loop_turn(loop, 5), 0);
+		publisher_stats(publisher, &stats);
+	}
+	return stats.array_bytes == nbits / 8;
+}
+
+/* With it, what is published grows with its objects, and becomes smaller when
+ * they have been few for a while; nothing is lost on the way. */
+static void test_size_follows(void **state)
+{
+	const struct publisher_settings s = settings_to(8 * NBITS);
+	struct resize_policy soon = s.policy.resize;
+	struct catalog_stats now;
+
+	(void)state;
+	begin(8 * NBITS);
+	rebuilds_well = true;
+	soon.shrink_ms = 20;
+	publisher_set(publisher, &s.policy.publish, &soon);
+	add_keys(CROWD);
+	assert_true(comes_in_size(2 * NBITS));
+	catalog_stats(catalog, &now);
+	assert_int_equal(now.nkeys, CROWD);
+	remove_keys(CROWD - 10);
+	assert_true(comes_in_size(NBITS));
+	catalog_stats(catalog, &now);
+	assert_int_equal(now.nkeys, 10);
+	assert_in_range(now.nones, 1, 10 * NHASH);
+	assert_int_equal(nrebuilds, 2);
+	assert_int_equal(nwarnings, 0);
+}
+
 /* It may not grow, which is said once. */
 static void test_too_small_is_said_once(void **state)
 {
@@ -227,6 +301,7 @@ int main(void)
 		WITH(test_new_needs_memory),
 		WITH(test_generations_come_again),
 		WITH(test_size_stays),
+		WITH(test_size_follows),
 		WITH(test_too_small_is_said_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
