@@ -590,6 +590,37 @@ static void many_objects(void **state)
 	close_disk();
 }
 
+/* What waited is written when another process takes the folder; afterwards the
+ * first one still reads what it had, and changes nothing there. */
+static void what_is_left_to_another(void **state)
+{
+	enum { SMALL = 0, IN_FILE = 2, LATE = 9 };
+	struct disk_owner *first, *second;
+
+	(void)state;
+	open_disk(64 * MIB);
+	first = owner;
+	disk_owner_put(first, SMALL, size_of(SMALL));
+	disk_owner_put(first, IN_FILE, size_of(IN_FILE));
+	disk_retire(disk_owner_disk(first));
+	open_disk(64 * MIB);
+	second = owner;
+	assert_int_equal(disk_owner_count(second), 2);
+	disk_owner_put(first, LATE, size_of(LATE));
+	assert_false(disk_owner_has(first, LATE));
+	disk_owner_renew(first, IN_FILE, size_of(IN_FILE));
+	disk_owner_sync(first); /* there is nothing to wait for */
+	assert_int_equal(disk_owner_read(first, IN_FILE, size_of(IN_FILE)), 0);
+	assert_true(disk_owner_drop(first, SMALL));
+	disk_owner_close(&first);
+	disk_owner_close(&second);
+	open_disk(64 * MIB);
+	assert_int_equal(disk_owner_count(owner), 2);
+	assert_int_equal(disk_owner_read(owner, SMALL, size_of(SMALL)), 0);
+	assert_int_equal(disk_owner_read(owner, IN_FILE, size_of(IN_FILE)), 0);
+	close_disk();
+}
+
 #define CASE(name) cmocka_unit_test_setup(name, set_up)
 
 int main(void)
@@ -610,6 +641,7 @@ int main(void)
 		CASE(folders_of_before),
 		CASE(what_is_no_segment),
 		CASE(many_objects),
+		CASE(what_is_left_to_another),
 	};
 	return cmocka_run_group_tests(tests, disk_folder_make,
 				      disk_folder_remove);
