@@ -213,6 +213,31 @@ static void without_memory(void **state)
 	assert_true(n > 5);
 }
 
+/* A text as it was stored is one; what has lost its end, or has bytes behind
+ * it that are no fields, is none. */
+static void what_is_no_text(void **state)
+{
+	struct cached *c = make("", false);
+	const char *text;
+	char *copy;
+	size_t len;
+
+	(void)state;
+	assert_non_null(c);
+	text = cached_text(c, &len);
+	assert_true(cached_text_is_good(text, len));
+	assert_false(cached_text_is_good(text, 0));
+	assert_false(cached_text_is_good(text, strlen(URI)));
+	assert_false(cached_text_is_good(text, len - 1));
+	copy = malloc(len);
+	assert_non_null(copy);
+	memcpy(copy, text, len);
+	memset(copy + strlen(URI) + 1, 0xff, len - strlen(URI) - 1);
+	assert_false(cached_text_is_good(copy, len));
+	free(copy);
+	cached_unref(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -221,6 +246,7 @@ int main(void)
 		cmocka_unit_test(a_body_in_memory),
 		cmocka_unit_test(a_body_in_a_file),
 		cmocka_unit_test(a_shared_body),
+		cmocka_unit_test(what_is_no_text),
 		cmocka_unit_test(without_memory),
 	};
 
