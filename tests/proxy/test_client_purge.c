@@ -61,8 +61,7 @@ static void configure(const char *purgers, const char *site,
 	assert_int_equal(sites_index(made, &twice), 0);
 	changed.sites = made;
 	assert_true(address_prefixes_read(purgers, &changed.purgers));
-	assert_int_equal(worker_reconfigure(at.a.worker, &changed), 0);
-	usleep(20000);
+	reconfigure(&at.a, &changed);
 }
 
 static char *purge(const char *host, const char *target, const char *fields)

@@ -70,12 +70,6 @@ static void assert_line(const char *line)
 		fail_msg("no \"%s\" in\n%s", line, lines);
 }
 
-static void reconfigure(const struct worker_settings *changed)
-{
-	assert_int_equal(worker_reconfigure(at.a.worker, changed), 0);
-	usleep(20000);
-}
-
 static void where_replies_are_from(void **state)
 {
 	(void)state;
@@ -175,7 +169,7 @@ static void samples(void **state)
 
 	(void)state;
 	changed.access_log_sample = 3;
-	reconfigure(&changed);
+	reconfigure(&at.a, &changed);
 	for (int i = 0; i < 6; i++)
 		free(ask(port_a(), "GET", "/hit", ""));
 	for (int i = 0; i < 2; i++)

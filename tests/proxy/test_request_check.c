@@ -56,7 +56,7 @@ static void peer_begin(const char *says, double share)
 	char url[64];
 
 	at.b.settings.peer_check = share;
-	assert_int_equal(worker_reconfigure(at.b.worker, &at.b.settings), 0);
+	reconfigure(&at.b, &at.b.settings);
 	text = says;
 	listener = loopback_listen(&port);
 	assert_int_equal(pthread_create(&thread, NULL, run, NULL), 0);

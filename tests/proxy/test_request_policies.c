@@ -40,12 +40,6 @@ static int end(void **state)
 	return 0;
 }
 
-static void reconfigure(const struct worker_settings *changed)
-{
-	assert_int_equal(worker_reconfigure(at.a.worker, changed), 0);
-	usleep(20000);
-}
-
 /* Node a has a site "h" with this policy, and another one for its paths /p*. */
 static void set_policies(const struct policy *all, const struct policy *paths)
 {
@@ -72,7 +66,7 @@ static void set_policies(const struct policy *all, const struct policy *paths)
 	}
 	assert_int_equal(sites_index(made, &twice), 0);
 	changed.sites = made;
-	reconfigure(&changed);
+	reconfigure(&at.a, &changed);
 }
 
 #define SETS(name) .set = 1 << POLICY_##name, .name
@@ -232,14 +226,14 @@ static void clients_that_are_not_listed(void **state)
 
 	(void)state;
 	assert_true(address_prefixes_read("10.0.0.0/8", &changed.clients));
-	reconfigure(&changed);
+	reconfigure(&at.a, &changed);
 	expect(ask(port_a(), "GET", "/hit", ""), 403, NULL);
 	assert_int_equal(atomic_load(&at.seen), 0);
 	/* peers have a list of their own */
 	expect(ask(worker_peer_port(at.a.worker), "GET", "http://h/hit",
 		   OBJECT), 504, NULL);
 	assert_true(address_prefixes_read("127.0.0.1", &changed.clients));
-	reconfigure(&changed);
+	reconfigure(&at.a, &changed);
 	expect(ask(port_a(), "GET", "/hit", ""), 200, "/hit");
 }
 
@@ -252,7 +246,7 @@ static void clients_that_ask_too_often(void **state)
 
 	(void)state;
 	changed.client_rate = (struct client_rate){ .per_s = 1, .burst = 3 };
-	reconfigure(&changed);
+	reconfigure(&at.a, &changed);
 	for (int i = 0; i < 6; i++) {
 		char *reply = ask(port_a(), "GET", "/hit", "");
 
@@ -289,7 +283,7 @@ static void health(void **state)
 
 	(void)state;
 	changed.health = "/up";
-	reconfigure(&changed);
+	reconfigure(&at.a, &changed);
 	expect(ask(port_a(), "GET", "/up", ""), 200, "\r\n\r\nready\n");
 	expect(ask(port_a(), "HEAD", "/up", ""), 200, "no-store");
 	atomic_store(&ready, false);
@@ -319,10 +313,10 @@ static void squids(void **state)
 	expect(ask(port, "GET", "http://h/hit", ""), 407, NULL);
 	expect(ask(port, "GET", digest, ""), 401, NULL);
 	assert_true(address_prefixes_read("10.0.0.0/8", &changed.squids));
-	reconfigure(&changed);
+	reconfigure(&at.a, &changed);
 	expect(ask(port, "GET", "http://h/hit", ""), 407, NULL);
 	assert_true(address_prefixes_read("127.0.0.1", &changed.squids));
-	reconfigure(&changed);
+	reconfigure(&at.a, &changed);
 	expect(ask(port, "GET", "http://h/hit", ""), 200, "; hit");
 	expect(ask(port, "HEAD", "http://h/hit", ""), 200, "; hit");
 	expect(ask(port, "GET", "http://h/none", "Scd-Lease: wait\r\n"), 504,
@@ -348,7 +342,7 @@ static void purges_of_peers(void **state)
 	       NULL);
 	expect(ask(port_a(), "GET", "/hit", ""), 200, "; hit");
 	changed.purge_peers = true;
-	reconfigure(&changed);
+	reconfigure(&at.a, &changed);
 	expect(ask(port, "PURGE", "http://h/hit", ""), 407, NULL);
 	expect(ask(port, "PURGE", "http://h/hit", OBJECT), 200, "purged");
 	expect(ask_with_body(port, "/scd/v1/invalidations", RESOURCE), 400,
@@ -370,7 +364,7 @@ static void beside_a_cache(void **state)
 
 	(void)state;
 	changed.sidecar = at.url;
-	reconfigure(&changed);
+	reconfigure(&at.a, &changed);
 	expect(ask(port_a(), "GET", "/aged", "If-None-Match: \"v1\"\r\n"), 304,
 	       NULL);
 	expect(ask(port_a(), "GET", "/aged", ""), 200, "uri-miss");

@@ -15,12 +15,6 @@
 
 #define BEARER "Bearer " TOKEN "\r\n"
 
-static void reconfigure(const struct worker_settings *changed)
-{
-	assert_int_equal(worker_reconfigure(at.a.worker, changed), 0);
-	usleep(20000);
-}
-
 static char *ask_raw(unsigned port, const char *request)
 {
 	int fd = loopback_dial(port);
@@ -85,7 +79,7 @@ static void sites(void **state)
 	changed.origins = origins;
 	changed.norigins = NROWS(origins);
 	changed.default_origin = NULL;
-	reconfigure(&changed);
+	reconfigure(&at.a, &changed);
 	check_rows(port_a(), rows, NROWS(rows));
 	check_rows(port_a(), &(struct row){
 		"OPTIONS /x HTTP/1.1\r\nHost: www.example.com\r\n"
@@ -106,7 +100,7 @@ static void the_default_origin(void **state)
 
 	(void)state;
 	changed.set_cookie = SET_COOKIE_ALLOW;
-	reconfigure(&changed);
+	reconfigure(&at.a, &changed);
 	check_rows(port_a(), rows, NROWS(rows));
 }
 
@@ -120,7 +114,7 @@ static void an_origin_that_is_not_trusted(void **state)
 	(void)state;
 	strcat(url, at.url + strlen("http"));
 	changed.default_origin = url;
-	reconfigure(&changed);
+	reconfigure(&at.a, &changed);
 	expect(ask(port_a(), "GET", "/hit", ""), 502, NULL);
 	expect(ask(port_a(), "GET", "/hit", ""), 502, NULL);
 	worker_count(at.a.worker, &sum);

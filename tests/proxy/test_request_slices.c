@@ -27,8 +27,8 @@ enum { SLICE = 8192, WAITS = 5000 };
 static void set_slice(uint64_t bytes)
 {
 	at.a.settings.slice_bytes = at.b.settings.slice_bytes = bytes;
-	assert_int_equal(worker_reconfigure(at.a.worker, &at.a.settings), 0);
-	assert_int_equal(worker_reconfigure(at.b.worker, &at.b.settings), 0);
+	reconfigure(&at.a, &at.a.settings);
+	reconfigure(&at.b, &at.b.settings);
 }
 
 static int begin(void **state)

@@ -20,6 +20,7 @@
 #include "digestd/peers/peer_kind.h"
 #include "digestd/peers/placer.h"
 #include "digestd/proxy/collapse.h"
+#include "digestd/proxy/worker_inside.h"
 #include "digestd/server/server.h"
 #include "tests/loopback.h"
 #include "tests/unit.h"
@@ -441,8 +442,8 @@ static void start_node(struct node *node, const char *name)
 		.min_rate = 100, .max_header_bytes = 16384,
 		.default_origin = at.url,
 		.origin_connect_ms = 1000, .origin_first_byte_ms = 2000,
-		.origin_low_rate_s = 2, .peer_connect_ms = 200,
-		.peer_first_byte_ms = 200, .peer_budget_ms = 300,
+		.origin_low_rate_s = 2, .peer_connect_ms = 10000,
+		.peer_first_byte_ms = 10000, .peer_budget_ms = 10000,
 		.peer_tries = 2, .lease_wait_ms = 1000,
 		.max_object_bytes = 400000,
 		.window_bytes = 65536, .max_upload_bytes = 1 << 20,
@@ -513,6 +514,28 @@ uint64_t memory_held(void)
 	return __atomic_load_n(&memory_ledger.total, __ATOMIC_RELAXED);
 }
 
+static void be_called(void *arg)
+{
+	atomic_store((atomic_int *)arg, 1);
+}
+
+/* Until it has done what it was told before. */
+static void await_worker(const struct worker *worker)
+{
+	atomic_int called = 0;
+	struct loop_call call = { .run = be_called, .arg = &called };
+
+	loop_post(worker->loop, &call);
+	while (!atomic_load(&called))
+		usleep(1000);
+}
+
+void reconfigure(const struct node *node, const struct worker_settings *changed)
+{
+	assert_int_equal(worker_reconfigure(node->worker, changed), 0);
+	await_worker(node->worker);
+}
+
 static struct peerset *make_view(const char *url)
 {
 	char own_url[64];
@@ -541,6 +564,7 @@ void introduce(const char *url)
 
 	assert_int_equal(worker_set_view(at.b.worker, view), 0);
 	peerset_unref(view);
+	await_worker(at.b.worker);
 }
 
 void show_what_a_was_asked_for(void)
@@ -549,6 +573,7 @@ void show_what_a_was_asked_for(void)
 
 	assert_int_equal(worker_set_seen(at.b.worker, view), 0);
 	peerset_unref(view);
+	await_worker(at.b.worker);
 }
 
 /* Clients */

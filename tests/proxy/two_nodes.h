@@ -59,6 +59,10 @@ extern struct two_nodes at;
 int two_nodes_begin(void **state);
 int two_nodes_end(void **state);
 
+/* Gives a node other settings, and waits until it has them. */
+void reconfigure(const struct node *node,
+		 const struct worker_settings *changed);
+
 /* Gives b a view in which a, at this URL or (null) its own, holds what is in
  * a's catalog now. */
 void introduce(const char *url);
