@@ -98,6 +98,44 @@ static uint64_t requests_held(void)
 			       __ATOMIC_RELAXED);
 }
 
+enum { SILENCE_MS = 150, WAITS = 5000, TRAILER_BYTES = 4000 };
+
+/* Node a asks this test from now on. Returns a socket to accept it from. */
+static int origin_listen(void)
+{
+	struct worker_settings changed = at.a.settings;
+	char url[64];
+	unsigned port;
+	int listener = loopback_listen(&port);
+
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
+	changed.default_origin = url;
+	changed.tunnel_ms = SILENCE_MS;
+	reconfigure(&at.a, &changed);
+	return listener;
+}
+
+static int origin_accept(int listener)
+{
+	int fd = accept(listener, NULL, NULL);
+
+	assert_true(fd >= 0);
+	close(listener);
+	return fd;
+}
+
+/* Reads a header. */
+static void origin_head(int fd, const char *begin)
+{
+	char head[16384] = "";
+
+	for (size_t len = 0; !strstr(head, "\r\n\r\n"); len++) {
+		assert_true(len < sizeof(head) - 1);
+		assert_int_equal(recv(fd, head + len, 1, 0), 1);
+	}
+	assert_int_equal(strncmp(head, begin, strlen(begin)), 0);
+}
+
 /* While one is under way its fields are there as they came, and as they are
  * sent: they count as long as they are. */
 static void long_fields_count(void **state)
@@ -108,18 +146,22 @@ static void long_fields_count(void **state)
 
 	(void)state;
 	for (int i = 0; i < 2; i++) {
-		int fd = loopback_dial(port_a());
+		int listener = origin_listen(), fd = loopback_dial(port_a());
+		int served;
 
 		snprintf(request, sizeof(request),
-			 "GET /late?%d HTTP/1.1\r\nHost: h\r\n"
+			 "GET /long?%d HTTP/1.1\r\nHost: h\r\n"
 			 "Connection: close\r\nX-Long: %0*d\r\n\r\n", i,
 			 i ? LONG : 1, 7);
 		say(fd, request);
-		for (int n = 0; n < 5000 && atomic_load(&at.seen) <= i; n++)
-			usleep(1000);
+		served = origin_accept(listener);
+		origin_head(served, "GET /long?");
 		held[i] = requests_held();
-		expect(hear(fd), 200, NULL);
-		for (int n = 0; n < 5000 && requests_held(); n++)
+		say(served, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"
+			    "long");
+		expect(hear(fd), 200, "long");
+		close(served);
+		for (int n = 0; n < WAITS && requests_held(); n++)
 			usleep(1000);
 		assert_int_equal(requests_held(), 0);
 	}
@@ -324,16 +366,13 @@ static void reconfiguring(void **state)
 
 	(void)state;
 	changed.default_origin = NULL;
-	assert_int_equal(worker_reconfigure(at.a.worker, &changed), 0);
-	usleep(20000);
+	reconfigure(&at.a, &changed);
 	expect(ask(port_a(), "GET", "/hit", ""), 421, NULL);
 	changed.forward = true;
-	assert_int_equal(worker_reconfigure(at.a.worker, &changed), 0);
-	usleep(20000);
+	reconfigure(&at.a, &changed);
 	expect(ask(port_a(), "GET", at.url, ""), 403, NULL);
 	changed.forward_private = true;
-	assert_int_equal(worker_reconfigure(at.a.worker, &changed), 0);
-	usleep(20000);
+	reconfigure(&at.a, &changed);
 	expect(ask(port_a(), "GET", at.url, ""), 200, "plain");
 }
 
@@ -366,14 +405,15 @@ static void draining(void **state)
 
 	(void)state;
 	say(fd, "GET /late HTTP/1.1\r\nHost: h\r\n\r\n");
-	usleep(20000);
+	while (!atomic_load(&at.seen))
+		usleep(1000);
 	worker_drain(at.a.worker, at.loop, &call);
 	assert_int_equal(atomic_load(&drained), 0);
 	expect(hear(fd), 200, "late");
 	usleep(20000);
 	assert_int_equal(atomic_load(&drained), 0); /* peers are served */
 	worker_part(at.a.worker);
-	for (int i = 0; i < 1000 && !atomic_load(&drained); i++)
+	for (int i = 0; i < WAITS && !atomic_load(&drained); i++)
 		usleep(1000);
 	assert_int_equal(atomic_load(&drained), 1);
 }
@@ -405,45 +445,6 @@ static void what_is_ready_is_not_that_of_another_response(void **state)
 }
 
 /* Origins that the tests play. */
-
-enum { SILENCE_MS = 150, WAITS = 5000, TRAILER_BYTES = 4000 };
-
-/* Node a asks this test from now on. Returns a socket to accept it from. */
-static int origin_listen(void)
-{
-	struct worker_settings changed = at.a.settings;
-	char url[64];
-	unsigned port;
-	int listener = loopback_listen(&port);
-
-	snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
-	changed.default_origin = url;
-	changed.tunnel_ms = SILENCE_MS;
-	assert_int_equal(worker_reconfigure(at.a.worker, &changed), 0);
-	usleep(20000);
-	return listener;
-}
-
-static int origin_accept(int listener)
-{
-	int fd = accept(listener, NULL, NULL);
-
-	assert_true(fd >= 0);
-	close(listener);
-	return fd;
-}
-
-/* Reads a header. */
-static void origin_head(int fd, const char *begin)
-{
-	char head[2048] = "";
-
-	for (size_t len = 0; !strstr(head, "\r\n\r\n"); len++) {
-		assert_true(len < sizeof(head) - 1);
-		assert_int_equal(recv(fd, head + len, 1, 0), 1);
-	}
-	assert_int_equal(strncmp(head, begin, strlen(begin)), 0);
-}
 
 /* They are passed on, and returned when the exchange is over: the ledger is
  * looked at in the end, as in each test. */

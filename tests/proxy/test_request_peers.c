@@ -242,7 +242,9 @@ struct bad_peer {
 	int listen_fd;
 	const char *text;
 	bool hang;
-	unsigned late_ms; /* before it says so */
+	bool once;	  /* nobody can connect later */
+	bool hedged;	  /* it says so when the origin is asked, too, */
+	unsigned late_ms; /* and so much later */
 	atomic_int fd; /* the connection; -1: none yet */
 };
 
@@ -255,9 +257,15 @@ static void *run_bad_peer(void *arg)
 	if (fd < 0)
 		return NULL;
 	atomic_store(&bad->fd, fd);
-	if (recv(fd, request, sizeof(request), 0) > 0 &&
-	    !usleep(1000 * bad->late_ms))
+	if (bad->once)
+		shutdown(bad->listen_fd, SHUT_RDWR);
+	if (recv(fd, request, sizeof(request), 0) > 0) {
+		for (int i = 0; bad->hedged && i < 20000 &&
+				atomic_load(&at.seen) < 2; i++)
+			usleep(1000);
+		usleep(1000 * bad->late_ms);
 		send(fd, bad->text, strlen(bad->text), MSG_NOSIGNAL);
+	}
 	if (bad->hang) /* until the other side gives up, or the test ends it */
 		recv(fd, request, sizeof(request), 0);
 	shutdown(fd, SHUT_RDWR);
@@ -274,6 +282,17 @@ static void await_outcome(enum peer_outcome kind, int count)
 	     i++)
 		usleep(1000);
 	assert_int_equal(atomic_load(&at.b.outcomes[kind]), count);
+}
+
+/* Node b waits for a peer for some milliseconds; else for as long as it takes,
+ * on a machine that stands still for a while. */
+static void be_impatient(bool yes)
+{
+	struct worker_settings *b = &at.b.settings;
+
+	b->peer_connect_ms = b->peer_first_byte_ms = yes ? 200 : 10000;
+	b->peer_budget_ms = yes ? 300 : 10000;
+	reconfigure(&at.b, b);
 }
 
 static void bad_peers_harm_nobody(void **state)
@@ -318,12 +337,14 @@ static void bad_peers_harm_nobody(void **state)
 	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
 		size_t row = i / 2;
 		struct bad_peer bad = { .text = rows[row].text,
-					.hang = rows[row].hang, .fd = -1 };
+					.hang = rows[row].hang, .once = true,
+					.fd = -1 };
 		pthread_t thread;
 		char url[64], target[16];
 		unsigned port;
 		int before;
 
+		be_impatient(rows[row].outcome == OUTCOME_FAILED);
 		bad.listen_fd = loopback_listen(&port);
 		snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
 		snprintf(target, sizeof(target), "/hit%zu", i);
@@ -335,7 +356,6 @@ static void bad_peers_harm_nobody(void **state)
 		expect(ask(port_b(), "GET", target, "Cookie: a=b\r\n"), 200,
 		       target);
 		await_outcome(rows[row].outcome, before + 1);
-		shutdown(bad.listen_fd, SHUT_RDWR);
 		shutdown(bad.fd, SHUT_RDWR);
 		pthread_join(thread, NULL);
 		close(bad.fd);
@@ -343,11 +363,11 @@ static void bad_peers_harm_nobody(void **state)
 	}
 }
 
-/* A peer of which nothing is known is slow after DISTANCE_HEDGE_UNKNOWN_MS: the
- * first usable answer counts. */
+/* A peer of which nothing is known is slow after DISTANCE_HEDGE_UNKNOWN_MS, and
+ * the origin is asked, too: the first usable answer counts. */
 static void slow_peers_are_hedged(void **state)
 {
-	enum { LATE_MS = 3 * DISTANCE_HEDGE_UNKNOWN_MS };
+	enum { LATE_MS = 100 };
 	/* clang-format off */
 	static const struct {
 		const char *target, *text;
@@ -367,9 +387,12 @@ static void slow_peers_are_hedged(void **state)
 	/* clang-format on */
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const bool first = !strcmp(rows[i].target, "/once-late");
 		struct bad_peer bad = { .text = rows[i].text,
 					.hang = rows[i].hang,
-					.late_ms = LATE_MS, .fd = -1 };
+					.hedged = true,
+					.late_ms = first ? 0 : LATE_MS,
+					.fd = -1 };
 		pthread_t thread;
 		unsigned port;
 		char url[64];
@@ -379,10 +402,7 @@ static void slow_peers_are_hedged(void **state)
 			two_nodes_begin(state);
 		}
 		at.b.settings.peer_hedges = 5;
-		at.b.settings.peer_first_byte_ms = 2000;
-		at.b.settings.peer_budget_ms = 2000;
-		assert_int_equal(worker_reconfigure(at.b.worker,
-						    &at.b.settings), 0);
+		reconfigure(&at.b, &at.b.settings);
 		bad.listen_fd = loopback_listen(&port);
 		snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
 		pthread_create(&thread, NULL, run_bad_peer, &bad);
@@ -413,9 +433,7 @@ static void clients_leave_hedges(void **state)
 
 	(void)state;
 	at.b.settings.peer_hedges = 5;
-	at.b.settings.peer_first_byte_ms = 2000;
-	at.b.settings.peer_budget_ms = 2000;
-	assert_int_equal(worker_reconfigure(at.b.worker, &at.b.settings), 0);
+	reconfigure(&at.b, &at.b.settings);
 	bad.listen_fd = loopback_listen(&port);
 	snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
 	pthread_create(&thread, NULL, run_bad_peer, &bad);
@@ -446,7 +464,7 @@ static void clients_do_not_wait_for_a_probe(void **state)
 	(void)state;
 	at.b.settings.peer_first_byte_ms = 30000;
 	at.b.settings.peer_budget_ms = 30000;
-	assert_int_equal(worker_reconfigure(at.b.worker, &at.b.settings), 0);
+	reconfigure(&at.b, &at.b.settings);
 	bad.listen_fd = loopback_listen(&port);
 	snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
 	pthread_create(&thread, NULL, run_bad_peer, &bad);
@@ -506,6 +524,7 @@ static void a_peer_stalls_when_the_client_has_left(void **state)
 	int client;
 
 	(void)state;
+	be_impatient(true);
 	bad.listen_fd = loopback_listen(&port);
 	snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
 	pthread_create(&thread, NULL, run_bad_peer, &bad);
