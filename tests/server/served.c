@@ -672,7 +672,7 @@ int served_make(struct loop *loop, struct server **out)
 							1000,
 		.client_connections = at.client_connections,
 		.max_header_bytes = 16384,
-		.header_ms = at.header_ms ? at.header_ms : 300,
+		.header_ms = at.header_ms ? at.header_ms : 10000,
 		.idle_ms = at.idle_ms ? at.idle_ms : 3000,
 		.min_rate = 1000,
 		.strict = at.strict,
@@ -723,6 +723,14 @@ int served_tear_down(void **state)
 	return 0;
 }
 
+void served_be_hasty(void **state)
+{
+	served_tear_down(state);
+	at.header_ms = 1000;
+	assert_int_equal(served_set_up(state), 0);
+	at.header_ms = 0;
+}
+
 static void set_drained(void *arg)
 {
 	(void)arg;
@@ -743,7 +751,7 @@ void served_hand_over(void *arg)
 
 void served_wait_drained(void)
 {
-	for (int i = 0; i < 2000 && !atomic_load(&at.drained); i++)
+	for (int i = 0; i < 20000 && !atomic_load(&at.drained); i++)
 		usleep(1000);
 	assert_true(atomic_load(&at.drained));
 }

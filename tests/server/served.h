@@ -37,7 +37,7 @@ struct served {
 	char *in_file; /* the same in memory that is sent without a copy */
 	bool strict; /* the engine */
 	unsigned max_connections, client_connections; /* 0: 1000; any */
-	unsigned header_ms; /* 0: 300 */
+	unsigned header_ms; /* 0: 10000 */
 	bool http2;         /* with TLS or without */
 	struct tls *tls; /* null: none */
 	bool proxy_protocol;
@@ -75,6 +75,9 @@ int dial(void);
 void say(int fd, const char *text);
 char *hear(int fd, size_t *len);
 char *ask(const char *request, size_t *len);
+
+/* Begins again, with a server whose clients have a second for a header. */
+void served_be_hasty(void **state);
 
 /* Waits until a counter has a value. */
 void wait_for(atomic_int *counter, int value);

@@ -120,10 +120,11 @@ static void headers(void **state)
 
 static void ends_before_a_header(void **state)
 {
-	int fd = dial();
 	char *reply;
+	int fd;
 
-	(void)state;
+	served_be_hasty(state);
+	fd = dial();
 	close(fd); /* looks whether somebody listens: no fault */
 	fd = dial();
 	say(fd, "PROXY TCP4 192.0.2.7");
