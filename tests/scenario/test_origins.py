@@ -16,13 +16,16 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 LONG = bool(os.environ.get("SCD_TEST_LONG"))
 RATE, SECONDS = (1000, 30) if LONG else (200, 4)
 BAD_AT, WELL_AT = (5, 12) if LONG else (0.5, 3.25)
-MOST_S = 1.0
+# Who waited for an origin that hangs would wait for TIMEOUT_S. When another one
+# is asked goes by what answers have taken, which on a busy machine is much.
+TIMEOUT_S = 20
+MOST_S = 1 if LONG else TIMEOUT_S / 2
 
 
 @pytest.fixture
 def three(make_cluster):
     """A node with three origins of the site www."""
-    c = make_cluster(1, origin_slow_start="1s", origin_timeout="20s")
+    c = make_cluster(1, origin_slow_start="1s", origin_timeout=f"{TIMEOUT_S}s")
     c.replicas = [Replica(c.dir, name, free_port()) for name in "abc"]
     c.processes += c.replicas
     node = c.nodes[0]
@@ -86,8 +89,9 @@ def test_one_is_killed(three):
     log = node.process.logged()
     out = re.findall(rf"warning origin: {victim.url} is taken out: it .*; "
                      r"2 of 3 are up", log)
+    # by its last connections, or as it refuses others: which, is the machine's
     assert len(out) == 1 and \
-        "(start it, or correct its address and port)" in log, log
+        "start it, or correct its address and port" in log, log
     until(lambda: state(node, victim) != "out" or
           node.get("/again", host="www").status != 200, 40)
     if LONG:
@@ -99,8 +103,9 @@ def test_one_hangs(three):
     c, victim = three, three.replicas[1]
     c.start()
     node = c.nodes[0]
-    load = Load(node.data, RATE).run(SECONDS, {
-        BAD_AT: victim.pause, WELL_AT: lambda: victim.signal(signal.SIGCONT)})
+    # it hangs to the end, longer than anybody may wait for it
+    load = Load(node.data, RATE).run(SECONDS, {BAD_AT: victim.pause})
+    victim.signal(signal.SIGCONT)
     check(load, "b")
     assert f"{victim.url} is taken out: an answer was so late" in \
         node.process.logged()
