@@ -66,6 +66,10 @@ class Clients:
         if connection:
             connection.close()
 
+    def wait_done(self, count):
+        """Until so many requests have been answered, or have failed."""
+        until(lambda: sum(self.done) >= count, 60, what="clients go on")
+
     def __enter__(self):
         for thread in self.threads:
             thread.start()
@@ -143,12 +147,12 @@ def test_no_request_fails_when_the_manager_restarts_it(stocked, origin):
                 assert manager.end() == 0
                 manager.start()
             assert stocked.get("/0").status == 200
-            time.sleep(0.3)
+            until(lambda: min(clients.done) > TIMES, 60, what="all go on")
     finally:
         assert manager.end() == 0
         manager.socket.close()
     assert not clients.failed, (clients.failed[:3], len(clients.failed))
-    assert min(clients.done) > TIMES and origin.count("/0") == asked
+    assert origin.count("/0") == asked
 
 
 def test_a_managers_socket_is_handed_over_by_its_name(stocked):
@@ -195,12 +199,11 @@ def test_clients_at_a_unix_socket(stocked, tmp_path):
 def test_no_request_fails(stocked, origin):
     asked = origin.count("/0")
     with Clients(stocked.data, stocked.targets) as clients:
-        for _ in range(TIMES):
-            time.sleep(0.3)
+        for i in range(TIMES):
+            clients.wait_done(100 * i + 50)
             succession.hand_over(stocked)
-        time.sleep(0.3)
+            clients.wait_done(100 * (i + 1))
     assert not clients.failed, clients.failed[:20]
-    assert sum(clients.done) > 100 * TIMES
     # what was on disk needs no origin, but where a process had left its disk
     assert origin.count("/0") - asked <= 2 * TIMES
     assert "error" not in stocked.process.logged()
