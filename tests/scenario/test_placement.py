@@ -200,13 +200,13 @@ def test_auto_asks_the_owner_before_the_origin(make_cluster, origin):
 
 
 def test_auto_does_without_an_owner_that_has_ended(placed, origin):
-    c = placed("auto")
+    c = placed("auto", lease_wait="10s")
     c.nodes[2].process.kill()
     for i in range(30):
         origin.set(f"/p{i}", fields=PAGES, body=b"p")
         began = time.monotonic()
         assert c.nodes[0].get(f"/p{i}").source == "origin"
-        assert time.monotonic() - began < .5 * SLOW  # half of lease_wait
+        assert time.monotonic() - began < 5  # half of lease_wait
     assert origin.count() == 30
     counters = c.nodes[0].counters()
     assert 0 < counters["peer_errors"] <= 6  # then it is left alone
