@@ -160,9 +160,10 @@ class Response:
         return "origin" if "fwd=" in last else ""
 
 
-def request(port, target, method="GET", headers=None, body=None, timeout=10,
+def request(port, target, method="GET", headers=None, body=None, timeout=30,
             host="www.example.com", tls=None):
-    """One request on a connection of its own; tls: its ssl.SSLContext."""
+    """One request on a connection of its own; tls: its ssl.SSLContext. A node
+    may wait for peers for 10 s (PATIENT) before it asks the origin."""
     c = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout) \
         if tls is None else http.client.HTTPSConnection(
             "127.0.0.1", port, timeout=timeout, context=tls)

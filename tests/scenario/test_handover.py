@@ -130,6 +130,7 @@ class Manager:
                 stdin=self.socket, stdout=log, stderr=log, env=env)
 
     def end(self):
+        self.node.wait_ready()  # or the signal ends it before it looks for it
         self.node.process.signal(signal.SIGTERM)
         return self.node.process.wait(30)
 
