@@ -52,7 +52,7 @@ static char big[BIG];
 static struct {
 	struct accepting server;
 	unsigned port;
-	atomic_uint requests, ended;
+	atomic_uint requests, ended, unasked;
 	pthread_mutex_t lock;
 	char request[REQUEST_MAX]; /* the last one, under the lock */
 	struct loop *loop;
@@ -106,6 +106,7 @@ static bool answer(int fd, const char *path, bool first)
 		if (d->unasked) {
 			usleep(50000);
 			say(fd, d->unasked, strlen(d->unasked));
+			atomic_fetch_add(&at.unasked, 1);
 		}
 		return !d->close;
 	}
@@ -237,8 +238,10 @@ static void what_comes_unasked_is_no_answer(void **state)
 	struct fetched seen = { 0 };
 
 	(void)state;
+	atomic_store(&at.unasked, 0);
 	assert_int_equal(get("/unasked"), FETCH_COMPLETE);
-	usleep(200000);
+	while (!atomic_load(&at.unasked))
+		usleep(1000);
 	begin("127.0.0.1", "/ok", &seen);
 	fetched_end(&seen);
 	assert_int_equal(seen.done.result, FETCH_COMPLETE);
