@@ -92,6 +92,10 @@ bool origin_set_outcome(struct origin_set *s, unsigned i,
 	struct origin_member *m = origin_set_at(s, i);
 	bool was_up = origin_member_is_up(m);
 
+	if (outcome == ORIGIN_ANSWERED || outcome == ORIGIN_ERROR)
+		m->silent = false;
+	if (outcome != ORIGIN_ANSWERED)
+		s->trouble_ms = now_ms;
 	/* it was asked as all are out: it is tried soon, however often it has
 	 * failed before */
 	if (outcome == ORIGIN_ANSWERED)
@@ -114,6 +118,8 @@ bool origin_set_checked(struct origin_set *s, unsigned i,
 
 	m->good_checks = good ? m->good_checks + 1 : 0;
 	m->bad_checks = good ? 0 : m->bad_checks + 1;
+	if (good)
+		m->silent = false;
 	if (m->bad_checks >= ORIGIN_CHECKS_BAD)
 		m->down = true;
 	if (m->down && m->good_checks >= ORIGIN_CHECKS_GOOD) {
@@ -130,6 +136,45 @@ void origin_set_unchecked(struct origin_set *s, unsigned i)
 
 	m->down = false;
 	m->good_checks = m->bad_checks = 0;
+}
+
+void origin_set_unanswered(struct origin_set *s, unsigned i, int64_t asked_ms,
+			   int64_t answered_ms, int64_t now_ms)
+{
+	if (answered_ms >= asked_ms)
+		return;
+	origin_set_at(s, i)->silent = true;
+	s->trouble_ms = now_ms;
+}
+
+enum origin_condition origin_set_condition(const struct origin_set *s,
+					   int64_t now_ms)
+{
+	unsigned there = 0, up = 0, silent = 0, down = 0;
+
+	for (unsigned i = 0; i < s->end; i++) {
+		const struct origin_member *m = &s->at[i];
+
+		there += m->there;
+		up += origin_member_is_up(m);
+		silent += m->there && m->silent;
+		down += m->there && m->down;
+	}
+	/* one of several, which has failed once, may serve by now */
+	if (!there || up > (there == 1 && silent))
+		return ORIGIN_SERVES;
+	if (down < there &&
+	    origin_set_since(s->trouble_ms, now_ms) >= ORIGIN_KNOWN_MS)
+		return ORIGIN_SERVES;
+	return silent == there ? ORIGIN_SILENT : ORIGIN_FAILS;
+}
+
+bool origin_set_take_trial(struct origin_set *s, int64_t now_ms)
+{
+	if (s->trial_ms && now_ms - s->trial_ms < ORIGIN_TRIAL_MS)
+		return false;
+	s->trial_ms = s->trouble_ms = now_ms;
+	return true;
 }
 
 /* Load */

@@ -13,7 +13,14 @@
  * an origin is out, and later one request, which can be repeated elsewhere,
  * tries it. Active checks take it out and bring it back, too. One that comes
  * back gets a share that grows from nothing within slow_start_ms. If all are
- * out, all are asked: an error of theirs is better than one of ours.
+ * out, all are asked: an error of theirs is better than one of ours. What may
+ * be answered with a stale copy needs none of them then, but for one request in
+ * ORIGIN_TRIAL_MS, which finds out when one is back.
+ *
+ * Silence: an origin has said nothing since before a request that it left
+ * unanswered; any answer, an error too, ends it. One that is alone need not be
+ * out for that: of several another one is asked first. What nobody has tried
+ * again for ORIGIN_KNOWN_MS is not known any more, but by checks.
  *
  * What an origin answers to one request says little: a page may be broken, or
  * slow, at all of them. So an error or a delay is an outcome only when another
@@ -41,6 +48,7 @@ enum {
 	ORIGIN_SET_MAX = 32, /* origins of a site; bits of origin_ask.tried */
 	ORIGIN_EXACT = 4,    /* so many are all compared */
 	ORIGIN_TRIAL_MS = 1000, /* between two tries of one that was out */
+	ORIGIN_KNOWN_MS = 30000, /* that none of them serves; see above */
 	ORIGIN_NEAR_MS = 5,  /* within which all are as good */
 	ORIGIN_FADE_MS = 200,	/* an old time counts half after each */
 	ORIGIN_SHARE = 256,	/* all of what an origin may get */
@@ -89,6 +97,7 @@ struct origin_member {
 	bool backup; /* asked if no other is up */
 	struct peer_health health;
 	bool down;   /* by its checks */
+	bool silent; /* see above */
 	unsigned good_checks, bad_checks; /* in a row */
 	bool was_out; /* since up_ms it is back */
 	int64_t up_ms, trial_ms;
@@ -105,6 +114,15 @@ struct origin_set {
 	int64_t latest_ms;
 	int64_t retries_spent; /* in hundredths, not yet earned back */
 	int64_t earned_ms;     /* up to here */
+	int64_t trial_ms;      /* while none of them serves; 0: none yet */
+	int64_t trouble_ms;    /* the last failure, or trial */
+};
+
+/* What is known of all of them together. */
+enum origin_condition {
+	ORIGIN_SERVES, /* at least one of them, as far as is known */
+	ORIGIN_FAILS,  /* all are out, and of one something is heard */
+	ORIGIN_SILENT, /* nothing is heard of any */
 };
 
 struct origin_ask {
@@ -150,6 +168,12 @@ bool origin_set_checked(struct origin_set *s, unsigned i,
 			const struct origin_policy *policy, bool good,
 			int64_t now_ms);
 
+/* It was asked at asked_ms, in vain, as has been found out now, and has last
+ * answered anything at answered_ms (0: never): it is silent if that was before.
+ */
+void origin_set_unanswered(struct origin_set *s, unsigned i, int64_t asked_ms,
+			   int64_t answered_ms, int64_t now_ms);
+
 /* Checks have been switched off: what they said counts no more. */
 void origin_set_unchecked(struct origin_set *s, unsigned i);
 
@@ -163,6 +187,14 @@ int64_t origin_set_late_ms(const struct origin_set *s);
  */
 bool origin_set_take_retry(struct origin_set *s, uint32_t tried, bool up,
 			   bool asked);
+
+/* How they do; one that has left does not count. */
+enum origin_condition origin_set_condition(const struct origin_set *s,
+					   int64_t now_ms);
+
+/* While none serves: whether one may be asked all the same, though nobody waits
+ * for the answer; once in ORIGIN_TRIAL_MS. */
+bool origin_set_take_trial(struct origin_set *s, int64_t now_ms);
 
 /* How an origin does; a word for that. */
 enum origin_state origin_set_state(const struct origin_set *s, unsigned i,

@@ -26,6 +26,7 @@ struct origin_slot {
 	 * that has gone the number is free when it has none */
 	unsigned users, owed;
 	uint64_t requests; /* atomic, too */
+	int64_t answered_ms; /* atomic, too: last, whatever it was; 0: never */
 	bool troubled; /* atomic: what it answers is of interest */
 	enum trouble cause;
 	int64_t out_ms;
@@ -166,6 +167,7 @@ static void origin_group_add(struct origin_group *g, size_t url,
 	slot->cause = TROUBLE_none;
 	slot->out_ms = 0;
 	__atomic_store_n(&slot->requests, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->answered_ms, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->troubled, false, __ATOMIC_RELAXED);
 	origin_set_add(&g->set, i, backup);
 	origin_group_look_alone(g);
@@ -353,6 +355,7 @@ void origin_turn_answered(const struct origin_turn *turn, int64_t ms,
 	struct origin_slot *slot = &g->slots[turn->member];
 	struct origin_change change = { 0 };
 
+	__atomic_store_n(&slot->answered_ms, now_ms, __ATOMIC_RELAXED);
 	if (turn->alone && !turn->measured &&
 	    !__atomic_load_n(&slot->troubled, __ATOMIC_RELAXED))
 		return;
@@ -386,6 +389,9 @@ void origin_turn_judge(const struct origin_turn *turn,
 	struct origin_group *g = turn->group;
 	struct origin_change change = { 0 };
 
+	if (outcome == ORIGIN_ERROR)
+		__atomic_store_n(&g->slots[turn->member].answered_ms, now_ms,
+				 __ATOMIC_RELAXED);
 	pthread_mutex_lock(&g->lock);
 	__atomic_store_n(&g->slots[turn->member].troubled, true,
 			 __ATOMIC_RELAXED);
@@ -394,6 +400,22 @@ void origin_turn_judge(const struct origin_turn *turn,
 		change = origin_group_change(g, turn->member, cause, now_ms);
 	pthread_mutex_unlock(&g->lock);
 	origin_group_log(turn, &change, cause);
+}
+
+void origin_turn_unanswered(const struct origin_turn *turn, int64_t asked_ms,
+			    int64_t now_ms)
+{
+	struct origin_group *g = turn->group;
+	struct origin_slot *slot = &g->slots[turn->member];
+
+	pthread_mutex_lock(&g->lock);
+	/* the next answer is not overlooked, and ends it */
+	__atomic_store_n(&slot->troubled, true, __ATOMIC_RELAXED);
+	origin_set_unanswered(&g->set, turn->member, asked_ms,
+			      __atomic_load_n(&slot->answered_ms,
+					      __ATOMIC_RELAXED),
+			      now_ms);
+	pthread_mutex_unlock(&g->lock);
 }
 
 void origin_turn_end(struct origin_turn *turn)
@@ -440,6 +462,31 @@ bool origin_group_take_retry(struct origin_group *group, uint32_t tried,
 
 	pthread_mutex_lock(&group->lock);
 	taken = origin_set_take_retry(&group->set, tried, up, asked);
+	pthread_mutex_unlock(&group->lock);
+	return taken;
+}
+
+enum origin_condition origin_group_condition(struct origin_group *group,
+					     int64_t now_ms)
+{
+	int i = __atomic_load_n(&group->alone, __ATOMIC_ACQUIRE);
+	enum origin_condition condition;
+
+	if (i >= 0 && !__atomic_load_n(&group->slots[i].troubled,
+				       __ATOMIC_RELAXED))
+		return ORIGIN_SERVES;
+	pthread_mutex_lock(&group->lock);
+	condition = origin_set_condition(&group->set, now_ms);
+	pthread_mutex_unlock(&group->lock);
+	return condition;
+}
+
+bool origin_group_take_trial(struct origin_group *group, int64_t now_ms)
+{
+	bool taken;
+
+	pthread_mutex_lock(&group->lock);
+	taken = origin_set_take_trial(&group->set, now_ms);
 	pthread_mutex_unlock(&group->lock);
 	return taken;
 }
@@ -536,6 +583,9 @@ void origin_turn_checked(const struct origin_turn *turn, enum trouble cause,
 	    origin_set_checked(&g->set, turn->member, &g->policy,
 			       cause == TROUBLE_none, now_ms))
 		change = origin_group_change(g, turn->member, cause, now_ms);
+	if (cause != TROUBLE_none)
+		__atomic_store_n(&g->slots[turn->member].troubled, true,
+				 __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&g->lock);
 	origin_group_log(turn, &change, cause);
 }

@@ -77,6 +77,11 @@ void origin_turn_judge(const struct origin_turn *turn,
 		       enum origin_outcome outcome, enum trouble cause,
 		       int64_t now_ms);
 
+/* It was asked at asked_ms and has not answered up to now: nothing came, or
+ * somebody does not wait any longer. */
+void origin_turn_unanswered(const struct origin_turn *turn, int64_t asked_ms,
+			    int64_t now_ms);
+
 /* The request has ended there, however it did (idempotent). */
 void origin_turn_end(struct origin_turn *turn);
 
@@ -89,6 +94,12 @@ int64_t origin_turn_late_ms(const struct origin_turn *turn);
 /* As origin_set_take_retry() says. */
 bool origin_group_take_retry(struct origin_group *group, uint32_t tried,
 			     bool up, bool asked);
+
+/* What is known of the group, without a lock while it has a single origin that
+ * has not failed; and as origin_set_take_trial() says. */
+enum origin_condition origin_group_condition(struct origin_group *group,
+					     int64_t now_ms);
+bool origin_group_take_trial(struct origin_group *group, int64_t now_ms);
 
 /* For who watches them */
 

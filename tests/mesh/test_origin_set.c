@@ -365,6 +365,135 @@ static void test_retries_of_what_nobody_got(void **state)
 	assert_false(origin_set_take_retry(&s, 7, false, false));
 }
 
+/* What happens to them, step by step, and what is known then of all of them
+ * together. */
+/* clang-format off */
+static const struct {
+	const char *label;
+	unsigned origins;
+	struct {
+		enum { NO_MORE, ANSWER, ERROR, FAILURE, SILENCE, EARLIER,
+		       BAD_CHECK, GOOD_CHECK, LEAVING } what;
+		unsigned i, n;
+		enum origin_condition condition;
+	} steps[8];
+} conditions[] = {
+	{ "one that leaves a request unanswered", 1, {
+		{ SILENCE, 0, 1, ORIGIN_SILENT }, { FAILURE, 0, 9, ORIGIN_SILENT },
+		{ ANSWER, 0, 1, ORIGIN_FAILS } } },
+	{ "and answers", 1, {
+		{ SILENCE, 0, 1, ORIGIN_SILENT }, { ANSWER, 0, 1, ORIGIN_SERVES } } },
+	{ "an error is an answer", 1, {
+		{ SILENCE, 0, 1, ORIGIN_SILENT }, { ERROR, 0, 1, ORIGIN_SERVES },
+		{ ERROR, 0, FAILURES, ORIGIN_FAILS } } },
+	{ "a page that is not answered while others are", 1, {
+		{ EARLIER, 0, 1, ORIGIN_SERVES } } },
+	{ "one of two", 2, {
+		{ SILENCE, 0, 1, ORIGIN_SERVES }, { FAILURE, 0, FAILURES, ORIGIN_SERVES },
+		{ SILENCE, 1, 1, ORIGIN_SERVES }, { FAILURE, 1, FAILURES, ORIGIN_SILENT },
+		{ ERROR, 1, 1, ORIGIN_FAILS } } },
+	{ "one has left", 2, {
+		{ SILENCE, 0, 1, ORIGIN_SERVES }, { LEAVING, 1, 1, ORIGIN_SILENT },
+		{ LEAVING, 0, 1, ORIGIN_SERVES } } },
+	{ "checks", 1, {
+		{ BAD_CHECK, 0, ORIGIN_CHECKS_BAD, ORIGIN_FAILS },
+		{ SILENCE, 0, 1, ORIGIN_SILENT },
+		{ GOOD_CHECK, 0, 1, ORIGIN_FAILS },
+		{ GOOD_CHECK, 0, ORIGIN_CHECKS_GOOD, ORIGIN_SERVES } } },
+};
+/* clang-format on */
+
+static void happen_to(struct origin_set *s, unsigned row, unsigned step)
+{
+	const unsigned i = conditions[row].steps[step].i;
+
+	switch (conditions[row].steps[step].what) {
+	case ANSWER:
+		origin_set_outcome(s, i, &policy, ORIGIN_ANSWERED, BEGIN_MS);
+		break;
+	case ERROR:
+		origin_set_outcome(s, i, &policy, ORIGIN_ERROR, BEGIN_MS);
+		break;
+	case FAILURE:
+		origin_set_outcome(s, i, &policy, ORIGIN_FAILED, BEGIN_MS);
+		break;
+	case SILENCE:
+		origin_set_unanswered(s, i, BEGIN_MS, BEGIN_MS - 1,
+				      BEGIN_MS);
+		break;
+	case EARLIER:
+		origin_set_unanswered(s, i, BEGIN_MS, BEGIN_MS,
+				      BEGIN_MS);
+		break;
+	case BAD_CHECK:
+	case GOOD_CHECK:
+		origin_set_checked(s, i, &policy,
+				   conditions[row].steps[step].what ==
+					   GOOD_CHECK, BEGIN_MS);
+		break;
+	case LEAVING:
+		origin_set_remove(s, i);
+		break;
+	case NO_MORE:
+		break;
+	}
+}
+
+static void test_conditions(void **state)
+{
+	static struct origin_set s;
+
+	(void)state;
+	for (unsigned k = 0; k < NROWS(conditions); k++) {
+		fill(&s, conditions[k].origins, 0);
+		assert_int_equal(origin_set_condition(&s, BEGIN_MS),
+				 ORIGIN_SERVES);
+		for (unsigned j = 0; conditions[k].steps[j].what != NO_MORE;
+		     j++) {
+			for (unsigned t = 0; t < conditions[k].steps[j].n; t++)
+				happen_to(&s, k, j);
+			if (origin_set_condition(&s, BEGIN_MS) !=
+			    conditions[k].steps[j].condition)
+				fail_msg("%s, step %u: %d", conditions[k].label,
+					 j + 1,
+					 origin_set_condition(&s, BEGIN_MS));
+		}
+	}
+}
+
+/* It is known for as long as somebody tries, or by checks. */
+static void test_what_is_not_known_any_more(void **state)
+{
+	const int64_t late_ms = BEGIN_MS + ORIGIN_KNOWN_MS;
+	static struct origin_set s;
+
+	(void)state;
+	fill(&s, 1, 0);
+	origin_set_unanswered(&s, 0, BEGIN_MS, 0, BEGIN_MS);
+	assert_int_equal(origin_set_condition(&s, late_ms - 1), ORIGIN_SILENT);
+	assert_int_equal(origin_set_condition(&s, late_ms), ORIGIN_SERVES);
+	assert_true(origin_set_take_trial(&s, late_ms - 1));
+	assert_int_equal(origin_set_condition(&s, late_ms), ORIGIN_SILENT);
+	for (int k = 0; k < ORIGIN_CHECKS_BAD; k++)
+		origin_set_checked(&s, 0, &policy, false, BEGIN_MS);
+	assert_int_equal(origin_set_condition(&s, 10 * late_ms), ORIGIN_SILENT);
+}
+
+/* While they fail, one request in a second asks them. */
+static void test_trials(void **state)
+{
+	static struct origin_set s;
+	unsigned taken = 0;
+
+	(void)state;
+	fill(&s, 1, 0);
+	for (int64_t ms = 0; ms < 10 * ORIGIN_TRIAL_MS; ms++)
+		taken += origin_set_take_trial(&s, BEGIN_MS + ms);
+	assert_int_equal(taken, 10);
+	/* by a clock that is behind, too */
+	assert_false(origin_set_take_trial(&s, BEGIN_MS));
+}
+
 /* Whatever happens: no origin is chosen that has been tried or has left, one is
  * chosen as long as there is one, and one that is up before one that is out. */
 static void test_any_story(void **state)
@@ -427,6 +556,9 @@ int main(void)
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_retries),
 		cmocka_unit_test(test_retries_of_what_nobody_got),
+		cmocka_unit_test(test_conditions),
+		cmocka_unit_test(test_what_is_not_known_any_more),
+		cmocka_unit_test(test_trials),
 		cmocka_unit_test(test_any_story),
 	};
 

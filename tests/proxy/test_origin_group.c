@@ -116,6 +116,33 @@ static void one_is_asked_without_a_lock(void **state)
 	assert_null(turn.group);
 }
 
+/* An answer that nobody measures counts all the same. */
+static void silence(void **state)
+{
+	struct origin_group *g = origins_find(all, "http://a");
+	struct origin_turn turn = { 0 };
+
+	(void)state;
+	assert_true(origin_group_take_alone(g, &turn));
+	origin_turn_answered(&turn, 5, NOW_MS);
+	origin_turn_unanswered(&turn, NOW_MS - 10, NOW_MS + 20);
+	assert_int_equal(origin_group_condition(g, NOW_MS + 50), ORIGIN_SERVES);
+	origin_turn_unanswered(&turn, NOW_MS + 10, NOW_MS + 20);
+	assert_int_equal(origin_group_condition(g, NOW_MS + 50), ORIGIN_SILENT);
+	assert_true(origin_group_take_trial(g, NOW_MS + 20));
+	assert_false(origin_group_take_trial(g, NOW_MS + 20));
+	origin_turn_answered(&turn, -1, NOW_MS + 30);
+	assert_int_equal(origin_group_condition(g, NOW_MS + 50), ORIGIN_SERVES);
+	/* what was asked before that, and is given up only now */
+	origin_turn_unanswered(&turn, NOW_MS + 25, NOW_MS + 20);
+	assert_int_equal(origin_group_condition(g, NOW_MS + 50), ORIGIN_SERVES);
+	/* checks alone take it out */
+	for (int i = 0; i < ORIGIN_CHECKS_BAD; i++)
+		origin_turn_checked(&turn, TROUBLE_failed_check, NOW_MS + 40);
+	assert_int_equal(origin_group_condition(g, NOW_MS + 50), ORIGIN_FAILS);
+	origin_turn_release(&turn);
+}
+
 static void several_are_asked_in_turn(void **state)
 {
 	struct origin_group *g = origins_find(all, "http://a,http://b");
@@ -284,6 +311,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(one_is_asked_without_a_lock),
+		TEST(silence),
 		TEST(several_are_asked_in_turn),
 		TEST(a_name_is_its_addresses),
 		TEST(checks_take_it_out),
