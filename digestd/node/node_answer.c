@@ -108,9 +108,7 @@ static unsigned node_answer_failure_status(enum fetch_result result)
 	return 502;
 }
 
-/* Whether the origin is not there, as opposed to one that is there and must
- * not be used, and to what is this node's own fault. */
-static bool node_answer_is_disconnect(enum fetch_result result)
+bool node_answer_is_disconnect(enum fetch_result result)
 {
 	switch (result) {
 	case FETCH_TIMEOUT:
@@ -140,6 +138,25 @@ struct node_failure node_answer_of_failure(enum fetch_result result,
 		.stale_usable = node_answer_is_stale_usable(stale, default_s),
 		.status = node_answer_failure_status(result),
 	};
+}
+
+bool node_answer_of_delay(const struct node_stale *stale)
+{
+	return node_answer_is_stale_usable(stale, stale->on_disconnect_s);
+}
+
+bool node_answer_of_outage(const struct node_stale *stale,
+			   enum origin_condition condition)
+{
+	switch (condition) {
+	case ORIGIN_SERVES:
+		return false;
+	case ORIGIN_FAILS:
+		return node_answer_is_stale_usable(stale, 0);
+	case ORIGIN_SILENT:
+		break;
+	}
+	return node_answer_is_stale_usable(stale, stale->on_disconnect_s);
 }
 
 static bool node_answer_field_is_same(const struct node_described *a,

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "digestd/http/fetch_result.h"
+#include "digestd/mesh/origin_set.h"
 #include "digestd/mesh/peer_outcome.h"
 #include "digestd/node/node_fill.h"
 
@@ -78,6 +79,19 @@ struct node_failure {
 /* `result` is not FETCH_COMPLETE. */
 struct node_failure node_answer_of_failure(enum fetch_result result,
 					   const struct node_stale *stale);
+
+/* Whether the origin is not there, as opposed to one that is there and must
+ * not be used, and to what is this node's own fault. */
+bool node_answer_is_disconnect(enum fetch_result result);
+
+/* Whether a client that has waited for as long as it should gets what is
+ * stored: to it this is an origin that does not answer in time. */
+bool node_answer_of_delay(const struct node_stale *stale);
+
+/* Whether it gets that without any waiting, as all its origins are known to
+ * fail; if they still say something, only by its own word, as above. */
+bool node_answer_of_outage(const struct node_stale *stale,
+			   enum origin_condition condition);
 
 /* A header, which says what its body is. */
 struct node_described {

@@ -244,6 +244,47 @@ static void of_failures(void **arg)
 	}
 }
 
+/* clang-format off */
+static const struct {
+	const char *label;
+	int64_t error_s;
+	unsigned on_disconnect_s;
+	bool never;
+	bool fails, silent; /* whether it is used while they do; the latter:
+			       and when an answer does not come in time */
+} outage_rows[] = {
+	{ "it says so itself", LATE_S + 1, 0, false, true, true },
+	{ "for less long", LATE_S, 3600, false, false, false },
+	{ "the node says so", NONE, LATE_S + 1, false, false, true },
+	{ "for less long", NONE, LATE_S, false, false, false },
+	{ "must-revalidate", LATE_S + 1, 3600, true, false, false },
+	{ "nothing is stored", NOTHING, 3600, false, false, false },
+};
+/* clang-format on */
+
+static void of_outages(void **arg)
+{
+	(void)arg;
+	for (size_t i = 0; i < NROWS(outage_rows); i++) {
+		struct freshness freshness;
+		struct node_stale stale = stale_for(
+			outage_rows[i].error_s, outage_rows[i].never,
+			&freshness);
+
+		stale.on_disconnect_s = outage_rows[i].on_disconnect_s;
+		assert_false(node_answer_of_outage(&stale, ORIGIN_SERVES));
+		if (node_answer_of_outage(&stale, ORIGIN_FAILS) !=
+			    outage_rows[i].fails ||
+		    node_answer_of_outage(&stale, ORIGIN_SILENT) !=
+			    outage_rows[i].silent ||
+		    node_answer_of_delay(&stale) != outage_rows[i].silent)
+			fail_msg("row %zu: %s", i, outage_rows[i].label);
+		stale.client = false;
+		assert_false(node_answer_of_outage(&stale, ORIGIN_SILENT));
+		assert_false(node_answer_of_delay(&stale));
+	}
+}
+
 struct rejoin_row {
 	const char *label;
 	unsigned status;
@@ -308,6 +349,7 @@ int main(void)
 		cmocka_unit_test(of_peers_that_confirm),
 		cmocka_unit_test(of_origins),
 		cmocka_unit_test(of_failures),
+		cmocka_unit_test(of_outages),
 		cmocka_unit_test(of_rejoins),
 	};
 
