@@ -606,7 +606,10 @@ static struct node_fill_step node_fill_on_left(struct node_fill *f,
 					       const struct node_fill_input *in)
 {
 	f->client = false;
-	if (in->wanted && (f->keep == NODE_KEEP_YES || node_fill_asks(f)))
+	if (in->renews)
+		f->purpose = NODE_FOR_RENEWAL;
+	if ((in->wanted || in->renews) &&
+	    (f->keep == NODE_KEEP_YES || node_fill_asks(f)))
 		return node_fill_do(0);
 	return f->keep == NODE_KEEP_YES ?
 		       node_fill_give_up(f) :

@@ -145,6 +145,8 @@ struct node_fill_input {
 	uint64_t waiting;    /* MORE, ROOM: what the client has yet to take */
 	uint64_t window;     /* MORE, ROOM: and what of that may be here */
 	bool by_close;	     /* END: the body had no length of its own */
+	bool renews;	     /* LEFT: the client has got what is stored instead,
+				which the response is to renew */
 	bool stale_usable;   /* BROKE: what is stored may be used instead */
 	bool no_memory;	     /* BROKE: for what a step was to do */
 	bool own_fault;	     /* BROKE: the source is not to blame */

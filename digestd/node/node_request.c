@@ -158,6 +158,17 @@ node_request_on_error(struct node_request *q,
 	return node_request_answer(q, NODE_DO_NOTHING);
 }
 
+/* It has waited for long enough, and left the fill that is not its own. */
+static enum node_request_action
+node_request_on_late(struct node_request *q,
+		     const struct node_request_input *in)
+{
+	if (!in->usable || q->from_peer)
+		return NODE_DO_NOTHING;
+	q->waiting = false;
+	return node_request_answer(q, NODE_DO_REPLY_STALE);
+}
+
 static enum node_request_action
 node_request_on_more(struct node_request *q,
 		     const struct node_request_input *in)
@@ -240,9 +251,10 @@ node_request_handler(struct node_request *q, const struct node_request_input *);
 #define IMPOSSIBLE NULL
 /* READ: only one read is under way, of who looks up or sends. HEAD, MORE, END,
  * BROKE: a fill is joined or asked for in WAITING, tells its request its header
- * once, and no more after its end. TIMER, ROOM: the fill's. LEFT: once. UP: a
- * request with a body goes to its origin at once; and when its fill has ended,
- * the rest of its body is thrown away. */
+ * once, and no more after its end. TIMER: nothing is waited for by the clock
+ * but an answer. ROOM: the fill's. LEFT: once. UP: a request with a body goes
+ * to its origin at once; and when its fill has ended, the rest of its body is
+ * thrown away. */
 
 /* clang-format off */
 static node_request_handler *const
@@ -264,7 +276,7 @@ node_request_table[NODE_REQUEST_STATES][NODE_EVENTS] = {
 		[NODE_MORE]  = IMPOSSIBLE,
 		[NODE_END]   = node_request_on_end,
 		[NODE_BROKE] = node_request_on_error,
-		[NODE_TIMER] = IMPOSSIBLE,
+		[NODE_TIMER] = node_request_on_late,
 		[NODE_ROOM]  = IMPOSSIBLE,
 		[NODE_LEFT]  = node_request_on_left,
 		[NODE_UP]    = node_request_on_up,

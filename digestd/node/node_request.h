@@ -76,13 +76,15 @@ struct node_request_input {
 	bool beside;	       /* READ: from a peer; the cache beside this node
 				  is to be asked */
 	bool own;	       /* HEAD, MORE, END: of its own fill */
-	bool usable;	       /* HEAD of another's */
+	bool usable;	       /* HEAD of another's; TIMER: what is stored */
 };
 
 enum node_request_action {
 	NODE_DO_NOTHING,
 	NODE_DO_REPLY_STORED,
 	NODE_DO_REPLY_STORED_AND_RENEW,
+	NODE_DO_REPLY_STALE, /* what is to be asked about; who is asked goes on
+				alone */
 	NODE_DO_REPLY_NOT_HERE,	      /* 504: to a peer */
 	NODE_DO_REPLY_ONLY_IF_CACHED, /* 504 */
 	NODE_DO_REPLY_BUSY,	      /* 503 */

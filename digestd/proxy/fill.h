@@ -322,6 +322,35 @@ const char *fill_origin_label(const struct fill *f);
 void fill_origin_end(struct fill *f);
 void fill_origin_release(struct fill *f);
 
+/* Without an origin, in fill_outage.c. */
+
+struct node_stale;
+
+/* What may be used when the origin fails, of a fill that asks for a client. In
+ * fill_node.c. */
+struct node_stale fill_stale(const struct fill *f);
+
+/* Whether its client gets what is stale without waiting for the origin, or, if
+ * it renews, nobody needs the answer now. */
+bool fill_outage_holds(const struct fill *f);
+
+enum fill_outage {
+	FILL_OUTAGE_NONE,
+	FILL_OUTAGE_TRIAL, /* the origin is asked, and nobody waits for it; */
+	FILL_OUTAGE_REST,  /* it is not asked */
+};
+
+/* The origin's turn: what is done instead. */
+enum fill_outage fill_outage_begin(struct fill *f);
+
+/* Answers its client with what is stale: what is under way goes on alone. f may
+ * be gone. */
+void fill_outage_answer(struct fill *f);
+
+/* Its client gets what is stale, after it has waited for an answer (late) or
+ * not; f may be gone. */
+void fill_outage_leave(struct fill *f, bool late);
+
 /* Hedges, in fill_hedge.c. */
 
 /* A peer is being asked, which has timeout_ms to begin its answer: it is hedged

@@ -511,16 +511,33 @@ void fill_ask_origin(struct fill *f)
 		fill_free_if_over(f);
 }
 
+/* Whether a peer is asked. Who is not to wait for an origin does not wait for
+ * others' fetches from it either. */
+static bool fill_fetch_is_at_peers(struct fill *f)
+{
+	if (f->past_peers)
+		return false;
+	return fill_fetch_ask_peers(f) ||
+	       (!(f->lease.state != NODE_LEASE_BEGIN && fill_outage_holds(f)) &&
+		fill_lease_ask(f));
+}
+
 void fill_ask(struct fill *f)
 {
-	if (fill_hedge_goes_on(f))
-		return;
-	if (!f->past_peers &&
-	    (fill_fetch_ask_peers(f) || fill_lease_ask(f)))
+	enum fill_outage outage;
+
+	if (fill_hedge_goes_on(f) || fill_fetch_is_at_peers(f))
 		return;
 	f->past_peers = true;
-	if (!(f->for_peer ? fill_fetch_beside(f) : fill_fetch_origin(f)))
+	outage = fill_outage_begin(f);
+	if (outage != FILL_OUTAGE_REST &&
+	    !(f->for_peer ? fill_fetch_beside(f) : fill_fetch_origin(f)) &&
+	    (outage == FILL_OUTAGE_NONE || !f->client))
 		return;
+	if (outage != FILL_OUTAGE_NONE) {
+		fill_outage_answer(f);
+		return;
+	}
 	if (!f->client) {
 		fill_end_collapse(f);
 		fill_free_if_over(f);

@@ -384,8 +384,7 @@ static void fill_no_memory(struct fill *f)
 
 /* The header of a response */
 
-/* What may be used when the origin fails. */
-static struct node_stale fill_stale(const struct fill *f)
+struct node_stale fill_stale(const struct fill *f)
 {
 	return (struct node_stale){
 		.freshness = f->stale && !f->validates ? &f->stale->freshness :

@@ -8,6 +8,7 @@
  * origin only if the next one does better; else it is the page that is broken,
  * or slow.
  */
+#include "digestd/node/node_answer.h"
 #include "digestd/node/node_retry.h"
 #include "digestd/proxy/fill.h"
 #include "digestd/os/troubles.h"
@@ -229,8 +230,12 @@ bool fill_origin_failed(struct fill *f, const struct fetch_done *done)
 		return false;
 	if (!cause)
 		cause = trouble_of_result(done->result);
-	if (fill_origin_is_to_blame(f, done, cause))
+	if (fill_origin_is_to_blame(f, done, cause)) {
 		origin_turn_judge(&f->origin, ORIGIN_FAILED, cause, now_ms);
+		if (node_answer_is_disconnect(done->result))
+			origin_turn_unanswered(&f->origin, f->asked_ms,
+					       now_ms);
+	}
 	fill_origin_settle(f, true);
 	return done->result != FETCH_NOMEM &&
 	       fill_origin_goes_on(f, done->sent, false);

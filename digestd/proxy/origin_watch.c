@@ -14,6 +14,7 @@
 #include "digestd/fetch/fetch.h"
 #include "digestd/fetch/fetch_place.h"
 #include "digestd/fetch/fetch_url.h"
+#include "digestd/node/node_answer.h"
 #include "digestd/os/loop.h"
 #include "digestd/os/resolver.h"
 #include "digestd/os/troubles.h"
@@ -37,6 +38,7 @@ struct origin_check {
 	struct origin_turn turn;
 	struct fetch *fetch;
 	enum trouble cause; /* by the header */
+	int64_t asked_ms;
 	struct origin_check *next, **link;
 };
 
@@ -177,6 +179,9 @@ static void origin_check_on_done(void *arg, struct fetch *fetch,
 
 	(void)fetch;
 	c->fetch = NULL;
+	if (node_answer_is_disconnect(done->result))
+		origin_turn_unanswered(&c->turn, c->asked_ms,
+				       loop_now_ms(c->watch->loop));
 	if (done->result != FETCH_COMPLETE)
 		c->cause = done->cause ? done->cause :
 					 trouble_of_result(done->result);
@@ -226,6 +231,7 @@ static void origin_check_new(struct origin_watch *w, struct origin_group *group,
 	if (!c)
 		return;
 	c->watch = w;
+	c->asked_ms = loop_now_ms(w->loop);
 	c->next = w->checks;
 	c->link = &w->checks;
 	if (c->next)

@@ -132,7 +132,11 @@ static void reply_release_cached(void *arg)
 /* How a stored response came to be the answer, for Cache-Status. */
 static struct cachestatus reply_status_of_cached(const struct request *r)
 {
-	struct cachestatus status = { .how = CACHESTATUS_HIT, .fwd = r->fwd };
+	struct cachestatus status = {
+		.how = r->waited ? CACHESTATUS_FORWARDED : CACHESTATUS_HIT,
+		.fwd = r->fwd,
+		.detail = r->why,
+	};
 	const struct fill *f = r->fill;
 
 	if (f) {
@@ -143,7 +147,7 @@ static struct cachestatus reply_status_of_cached(const struct request *r)
 	}
 	if (f && f->source != SOURCE_NONE)
 		status.how = CACHESTATUS_FORWARDED;
-	else if (r->node.alone)
+	else if (r->node.alone && !r->why)
 		status.how = CACHESTATUS_COLLAPSED;
 	return status;
 }
@@ -332,7 +336,7 @@ reply_find_ready(struct request *r, const struct ready_hit *hit, bool *wanted)
 {
 	const struct cached *c = hit->cached;
 
-	if (r->fill || r->node.alone || r->node.from_peer ||
+	if (r->fill || r->why || r->node.alone || r->node.from_peer ||
 	    r->q->settings != r->worker->settings ||
 	    c->status != 200 || c->sliced || cached_file(c) ||
 	    !reply_has_no_conditions(exchange_request(r->x)->fields))

@@ -48,6 +48,8 @@ static struct request *request_new(struct worker *w, struct exchange *x)
 static void request_free(struct request *r)
 {
 	assert(!r->lead);
+	if (r->late_ms)
+		loop_timer_clear(r->worker->loop, &r->late);
 	reply_blocks_free(&r->blocks);
 	if (r->sliced)
 		reply_slices_close(r);

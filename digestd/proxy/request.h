@@ -58,11 +58,15 @@ struct request {
 	struct fields *normal; /* those of the client, as the site wants them;
 				  null: as they came */
 	bool rechecked; /* what was found is fresh, and is asked about */
+	struct loop_timer late; /* of an answer, see request_wait.c */
+	int64_t late_ms; /* when that is; 0: not known yet */
+	bool waited;     /* until then */
 
 	/* for the access log, see request_access.c */
 	int64_t came_us;
 	enum access_source source;
-	const char *why; /* of an error; else null */
+	const char *why; /* of an error, or of what is stale as its origin does
+			    not answer; else null */
 	unsigned retry_s; /* of a client that asks too often: when it may */
 	struct lease_wish wish; /* a peer's */
 
@@ -103,6 +107,9 @@ static inline const struct fields *request_fields(const struct request *r)
 /* Something happens to r, or to its own fill. */
 void request_event(struct request *r, enum node_event event);
 
+/* One step. */
+void request_input(struct request *r, const struct node_request_input *in);
+
 /* Looks up what is stored for it. */
 void request_find(struct request *r);
 
@@ -115,6 +122,17 @@ void request_free_if_over(struct request *r);
 
 /* Ends all requests of a worker, their exchanges being gone already. */
 void request_end_all(struct worker *w);
+
+/* Waiting, in request_wait.c. */
+
+/* It begins to wait for an answer, with r->stale as it was found. */
+void request_wait_begin(struct request *r);
+
+/* It does not wait for its fill, whose stale copy it gets. */
+void request_wait_give_up(struct request *r);
+
+/* NODE_DO_REPLY_STALE. */
+void request_wait_reply(struct request *r);
 
 /* The body of the client's request, in request_upload.c. */
 

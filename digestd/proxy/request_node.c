@@ -90,6 +90,7 @@ static void request_node_ask(struct request *r)
 		return;
 	}
 	request_upload_reserve(r);
+	request_wait_begin(r);
 	f->client = r;
 	f->validates = !r->serves || (r->stale && r->stale->doubted);
 	f->for_peer = r->node.from_peer;
@@ -186,6 +187,9 @@ static void request_node_do(struct request *r, enum node_request_action action)
 	case NODE_DO_REPLY_STORED_AND_RENEW:
 		request_node_reply_stored(r, true);
 		break;
+	case NODE_DO_REPLY_STALE:
+		request_wait_reply(r);
+		break;
 	case NODE_DO_REPLY_NOT_HERE:
 		request_node_reply_not_here(r);
 		break;
@@ -233,17 +237,20 @@ static void request_node_do(struct request *r, enum node_request_action action)
 	}
 }
 
-static void request_node_input(struct request *r,
-			       const struct node_request_input *in)
+void request_input(struct request *r, const struct node_request_input *in)
 {
-	request_node_do(r, node_request_step(&r->node, in));
+	const enum node_request_action action = node_request_step(&r->node, in);
+
+	if (r->late_ms && r->node.state != NODE_WAITING)
+		loop_timer_clear(r->worker->loop, &r->late);
+	request_node_do(r, action);
 }
 
 void request_event(struct request *r, enum node_event event)
 {
 	const struct node_request_input in = { .event = event, .own = true };
 
-	request_node_input(r, &in);
+	request_input(r, &in);
 }
 
 /* Looking up */
@@ -281,7 +288,7 @@ void request_read(struct request *r, bool damaged)
 		in.shareable = !r->node.alone && r->serves &&
 			       request_node_is_shareable(r);
 	}
-	request_node_input(r, &in);
+	request_input(r, &in);
 }
 
 /* Whether the client has the origin asked about what is fresh; once. */
@@ -423,7 +430,7 @@ static void request_node_shown(struct request *r)
 		    request_node_can_follow(r);
 	if (!in.usable)
 		collapse_leave(&r->reader);
-	request_node_input(r, &in);
+	request_input(r, &in);
 }
 
 static void request_node_ended(struct request *r)
@@ -431,7 +438,7 @@ static void request_node_ended(struct request *r)
 	const struct node_request_input ended = { .event = NODE_END };
 
 	collapse_leave(&r->reader);
-	request_node_input(r, &ended);
+	request_input(r, &ended);
 }
 
 static void request_node_was_called(void *arg)
@@ -496,6 +503,7 @@ static void request_node_join(struct request *r)
 		break;
 	case SHARED_WAITS:
 		cache_note(r->worker->shared.cache, &r->q->key);
+		request_wait_begin(r);
 		request_node_joined(r, NODE_JOINED_WAITS);
 		break;
 	case SHARED_SHOWN:

@@ -89,6 +89,7 @@ struct worker_origin {
 	X(unsigned, origin_low_rate_s,    origin_stall_s,       "stalled for so long is a timeout") \
 	X(unsigned, tunnel_ms,            tunnel_timeout_ms,    "a tunnel may be silent") \
 	X(unsigned, stale_on_disconnect_s, stale_on_disconnect_s, "see freshness_on_error()") \
+	X(unsigned, stale_wait_ms,        stale_wait_ms,        "for an answer, with a stale copy at hand") \
 	X(unsigned, origin_connections,   origin_connections,   "to one host, per worker; 0: no limit") \
 	X(unsigned, peer_connect_ms,      peer_connect_ms,      "time to connect to a peer; 0: as it has to answer") \
 	X(unsigned, peer_first_byte_ms,   peer_timeout_ms,      "of one peer; 0: by its distance") \
@@ -214,6 +215,8 @@ struct worker_shared {
 	X(misses,          "answered by the origin") \
 	X(collapsed,       "answered by another request's fetch") \
 	X(stale_served,    "stale objects served: allowed, or the origin failed") \
+	X(stale_late,      "of them, those whose origin did not answer within stale_wait") \
+	X(stale_outage,    "of them, those served at once, as no origin of the site was known to serve") \
 	X(errors,          "answered with an error of this node's own") \
 	X(client_purges,   "PURGE requests of clients that were carried out here") \
 	X(aborted,         "clients that left before the end") \

@@ -156,6 +156,11 @@ static bool describe(unsigned facts, struct node_fill *f,
 	in->stale_usable = in->room && f->purpose != NODE_FOR_PASSING;
 	in->same = in->too_large = in->no_memory = facts & 1024;
 	in->wanted = in->by_close = in->completes = facts & 2048;
+	/* a client that has waited for long enough has seen nothing yet */
+	in->renews = in->event == NODE_LEFT && facts & 512 &&
+		     f->purpose == NODE_FOR_CLIENT &&
+		     (node_fill_asks(f) || f->state == NODE_COLLECT_PEER ||
+		      f->state == NODE_COLLECT_ORIGIN);
 	in->len = 400;
 	in->waiting = facts & 512 ? 0 : 1000;
 	in->window = 1000;
@@ -192,6 +197,16 @@ static bool describe(unsigned facts, struct node_fill *f,
 static unsigned bits_of(uint32_t set)
 {
 	return (unsigned)__builtin_popcount(set);
+}
+
+/* What renews is not given up for want of a client. */
+static void check_renewal(const struct node_fill *before,
+			  const struct node_fill *f)
+{
+	assert_int_equal(f->purpose, NODE_FOR_RENEWAL);
+	assert_false(f->client);
+	if (node_fill_asks(before) || before->keep == NODE_KEEP_YES)
+		assert_int_equal(f->state, before->state);
 }
 
 static void check_step(const struct node_fill *before,
@@ -264,6 +279,8 @@ static void walk_pair(enum node_fill_state state, enum node_event event,
 				 node_fill_state_name(f.state));
 		*met |= 1u << f.state;
 		check_step(&before, &f, &step);
+		if (in.renews)
+			check_renewal(&before, &f);
 	}
 }
 

@@ -26,6 +26,7 @@ static const unsigned successors[NODE_REQUEST_STATES][NODE_EVENTS] = {
 		[NODE_HEAD]  = S(WAITING) | S(FOLLOWING) | S(SENDING),
 		[NODE_END]   = S(READING) | S(SENDING),
 		[NODE_BROKE] = S(SENDING),
+		[NODE_TIMER] = S(WAITING) | S(SENDING),
 		[NODE_LEFT]  = S(CLOSED),
 		[NODE_UP]    = S(WAITING),
 	},
@@ -73,6 +74,7 @@ static bool is_reply(enum node_request_action action)
 	switch (action) {
 	case NODE_DO_REPLY_STORED:
 	case NODE_DO_REPLY_STORED_AND_RENEW:
+	case NODE_DO_REPLY_STALE:
 	case NODE_DO_REPLY_NOT_HERE:
 	case NODE_DO_REPLY_ONLY_IF_CACHED:
 	case NODE_DO_REPLY_BUSY:
@@ -117,6 +119,9 @@ static void check_step(const struct node_request *before,
 	if (before->from_peer && action == NODE_DO_ASK)
 		assert_true(in->event == NODE_READ && in->beside &&
 			    !in->no_memory);
+	/* a peer never gets what is stale, and who gets it waits for nothing */
+	if (action == NODE_DO_REPLY_STALE)
+		assert_true(!q->from_peer && in->usable && !q->waiting);
 	if (asks) {
 		assert_int_equal(q->state, NODE_WAITING);
 		assert_false(in->event == NODE_READ && in->only_if_cached &&

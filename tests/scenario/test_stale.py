@@ -130,3 +130,78 @@ def test_stale_on_disconnect(make_cluster, origin, cc, limit, status):
     origin.set("/hangs", status=503)
     allowed = "stale-if-error=60" in cc
     assert node.get("/hangs").status == (200 if allowed else 503)
+
+
+class Hangs:
+    """A page that is stale at once, whose origin stops answering until `go`."""
+
+    def __init__(self):
+        self.go, self.hung, self.confirmed = threading.Event(), 0, 0
+
+    def __call__(self, request, _):
+        fields = {"Cache-Control": "max-age=0", "ETag": '"1"'}
+        if request.get("If-None-Match") != '"1"':
+            return servers.response(200, fields, b"old")
+        if self.go.is_set():
+            self.confirmed += 1
+            return servers.response(304, fields)
+        self.hung += 1
+        self.go.wait(20)
+        return None
+
+
+def timed(node, headers=None):
+    began = time.monotonic()
+    r = node.get("/a", headers=headers or {})
+    return r, time.monotonic() - began
+
+
+def test_nobody_waits_for_an_origin_that_hangs(make_cluster, origin):
+    """But the first one, for stale_wait; one request a second finds out when
+    it is back."""
+    c = make_cluster(1, stale_wait="700ms")
+    c.origin_url = origin.url
+    node = c.start().nodes[0]
+    origin.pages["/a"] = page = Hangs()
+    try:
+        assert node.get("/a").body == b"old"
+        r, took = timed(node)
+        assert (r.status, r.body) == (200, b"old") and took >= 0.7
+        assert 'fwd=stale' in r.get("Cache-Status")
+        assert 'detail="origin-late"' in r.get("Cache-Status")
+        began = time.monotonic()
+        for _ in range(200):
+            r = node.get("/a")
+            assert r.body == b"old"
+            assert '; hit' in r.get("Cache-Status")
+            assert 'detail="origin-out"' in r.get("Cache-Status")
+        # none of them waited for 700 ms
+        assert time.monotonic() - began < 100
+        assert page.hung <= 2 + (time.monotonic() - began)
+        assert node.counters()["stale_late"] == 1
+        assert node.counters()["stale_outage"] == 200
+    finally:
+        page.go.set()
+    until(lambda: 'fwd-status=304' in node.get("/a").get("Cache-Status"))
+    assert "detail" not in node.get("/a").get("Cache-Status")
+
+
+def test_who_joined_waits_no_longer(make_cluster, origin):
+    """Many at once: one asks the origin, and all get what is stale in time."""
+    c = make_cluster(1, stale_wait="700ms")
+    c.origin_url = origin.url
+    node = c.start().nodes[0]
+    origin.pages["/a"] = page = Hangs()
+    answers = []
+    try:
+        node.get("/a")
+        clients = [threading.Thread(target=lambda: answers.append(timed(node)))
+                   for _ in range(8)]
+        for client in clients:
+            client.start()
+        for client in clients:
+            client.join()
+        assert [r.body for r, _ in answers] == 8 * [b"old"]
+        assert page.hung <= 2
+    finally:
+        page.go.set()

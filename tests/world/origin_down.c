@@ -6,7 +6,9 @@
  * Each answer says by its Date when the origin has sent or confirmed it. What
  * is allowed follows from that, the object's lifetime and its site's
  * stale_on_error; what a node must have follows from what it has answered
- * before.
+ * before. Nobody waits longer than stale_wait for what may be served stale, and
+ * not at all once a request has been left unanswered; and when the origin is
+ * back, the next answers are its own.
  */
 #include <signal.h>
 #include <stdarg.h>
@@ -32,13 +34,16 @@ enum {
 	LONG_S = 7200, /* stale_on_error of the sites */
 	SHORT_S = 600,
 	SLACK_S = 5, /* a fetch may take so long */
+	WAIT_MS = 3000, /* stale_wait */
+	SOON_MS = 100,	/* peers may be asked */
+	NOTICED_S = 3,	/* that it is back */
 	TEXT_BYTES = 64,
 };
 
 static const char origin_at[] = "192.0.2.1:80";
 
 static const char options[] =
-	"origin_timeout = 2s\norigin_connect_timeout = 1s\n"
+	"origin_timeout = 60s\norigin_connect_timeout = 1s\nstale_wait = 3s\n"
 	"site \"long.example\" {\n\tstale_on_error = 2h\n}\n"
 	"site \"short.example\" {\n\tstale_on_error = 10m\n}\n";
 
@@ -62,6 +67,8 @@ static struct {
 	unsigned under_way;
 	int64_t held_s[NODES][OBJECTS]; /* Date of the last answer; 0: none */
 	uint64_t fresh, stale, errors;  /* answers while it is down */
+	uint64_t waits;			/* of the stale ones, for a moment */
+	uint64_t old;			/* stale answers while it is well */
 } asked;
 
 /* Objects: a tenth must be validated, and a half are of either site. */
@@ -240,7 +247,7 @@ static void origin_set(enum failing how)
 struct client {
 	struct wire *wire;
 	unsigned node, object, status;
-	int64_t asked_s, sent_s;
+	int64_t asked_s, asked_us, sent_s;
 	size_t received;
 };
 
@@ -264,6 +271,17 @@ static size_t client_on_bytes(void *arg, const char *data, size_t len)
 	return len;
 }
 
+/* What is served stale does not wait for the origin. */
+static void client_judge_wait(const struct client *c)
+{
+	int64_t ms = (world_now_us - c->asked_us) / 1000;
+
+	if (ms > WAIT_MS + SOON_MS)
+		world_fail("%lld s: object %u: stale, after %lld ms",
+			   (long long)now_s(), c->object, (long long)ms);
+	asked.waits += ms > SOON_MS;
+}
+
 /* An answer is whole, and no older than it may be. */
 static void client_judge_answer(const struct client *c)
 {
@@ -277,12 +295,15 @@ static void client_judge_answer(const struct client *c)
 			   (long long)now_s(), c->object, (long long)age_s,
 			   (long long)most_s(c->object));
 	asked.held_s[c->node][c->object] = c->sent_s;
-	if (origin.how == NOTHING)
-		return;
-	if (age_s > lifetime_s(c->object))
-		asked.stale++;
-	else
+	if (age_s <= lifetime_s(c->object)) {
 		asked.fresh++;
+		return;
+	}
+	client_judge_wait(c);
+	if (origin.how == NOTHING)
+		asked.old++;
+	else
+		asked.stale++;
 }
 
 /* An error is no answer to what the node has and may serve. */
@@ -342,7 +363,8 @@ static void ask(unsigned node, unsigned object, const char *control)
 	if (!c)
 		world_fail("out of memory");
 	*c = (struct client){ .node = node, .object = object,
-			      .asked_s = now_s() };
+			      .asked_s = now_s(),
+			      .asked_us = world_now_us };
 	snprintf(target, sizeof(target), "/%u", object);
 	fields_init(&f);
 	add(&f, "Host", host_of(object));
@@ -454,24 +476,31 @@ static void test_an_hour_without_the_origin(void **state)
 			assert_true(asked.held_s[0][o] && asked.held_s[1][o]);
 		origin_set(rows[i].how);
 		before = origin.answers;
+		asked.fresh = asked.stale = asked.waits = 0;
 		ask_for(DOWN_S);
-		print_message("# %s: %llu fresh, %llu stale, %llu errors, the "
-			      "origin is asked %llu times\n", rows[i].label,
+		print_message("# %s: %llu fresh, %llu stale, of which %llu "
+			      "waited, %llu errors, the origin is asked %llu "
+			      "times\n", rows[i].label,
 			      (unsigned long long)asked.fresh,
 			      (unsigned long long)asked.stale,
+			      (unsigned long long)asked.waits,
 			      (unsigned long long)asked.errors,
 			      (unsigned long long)(origin.answers - before));
+		/* who asks before it is known that it hangs */
+		assert_in_range(asked.waits, rows[i].how == HANGS,
+				rows[i].how == HANGS ? 4 * WAIT_MS / 1000 : 0);
 		/* all of them occur, or nothing is shown */
 		assert_true(asked.fresh > 1000 && asked.stale > 5000);
 		assert_true(asked.errors > 1000);
 		origin_set(NOTHING);
-		wait_us(30 * (int64_t)SECOND_US); /* it is noticed */
+		ask_for(NOTICED_S);
 		while (asked.under_way)
 			wait_us(SECOND_US);
 		memset(asked.held_s, 0, sizeof(asked.held_s));
-		asked.errors = 0;
+		asked.errors = asked.old = 0;
 		ask_for(BACK_S);
 		assert_int_equal(asked.errors, 0);
+		assert_int_equal(asked.old, 0);
 		end();
 	}
 }
