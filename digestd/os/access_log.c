@@ -234,7 +234,9 @@ static void access_log_complain(struct access_log *log, int err)
 		      (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000,
 		      &dropped))
 		log_write(LOG_WARNING, "access", "lines cannot be written: "
-			  "%s%s", strerror(err), log_suppressed(dropped, room));
+			  "%s; requests are answered all the same: make room "
+			  "where access_log is, or correct it%s",
+			  strerror(err), log_suppressed(dropped, room));
 }
 
 static void access_place_close(struct access_place *place)
