@@ -100,6 +100,17 @@ static bool config_section_has(const struct config_section *s, const char *name)
 	return false;
 }
 
+/* Whether an option is one of the whole node. */
+static bool config_section_is_of_node(const struct config_node *n)
+{
+	for (size_t i = 0; n->kind != CONFIG_SECTION && i < CONFIG_OPTIONS;
+	     i++) {
+		if (!strcmp(config_options[i].name, n->name))
+			return true;
+	}
+	return false;
+}
+
 static void config_section_refuse_name(const struct config_section *s,
 				       const struct config_node *n,
 				       struct config_errors *errors)
@@ -111,7 +122,10 @@ static void config_section_refuse_name(const struct config_section *s,
 		      n->name);
 	if (s->name)
 		config_report(errors, " in section %s", s->name);
-	if (near)
+	if (s->name && config_section_is_of_node(n))
+		config_report(errors, "; it is one of the node, and stands "
+			      "outside of sections");
+	else if (near)
 		config_report(errors, "; is '%s' meant?", near);
 	config_report(errors, "\n");
 }

@@ -60,6 +60,12 @@ static const struct {
 	  AT ":7: no such option 'parse' in section rule; is 'pass' meant?\n"
 	  AT ":8: no such section 'origin' in section rule\n"
 	  AT ":9: no such option 'drp' in section key; is 'drop' meant?\n" },
+	{ "options of the node", BASE "site a {\nstale_wait = 1s\n"
+	  "rule \"/a\" {\nlog_level = debug\n}\n}\n",
+	  AT ":5: no such option 'stale_wait' in section site; it is one of "
+	  "the node, and stands outside of sections\n"
+	  AT ":7: no such option 'log_level' in section rule; it is one of "
+	  "the node, and stands outside of sections\n" },
 	{ "values that are none", BASE "site a {\nfresh_default = x\n"
 	  "pass = 7\nset_cookie = eat\nclient_no_cache = no\n"
 	  "max_object_size = 0\nkey { keep = \"a=b\" }\n"

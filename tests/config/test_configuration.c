@@ -239,7 +239,8 @@ static const struct row faults[] = {
 	  AT ":6: set_cookie: \"eat\" is not refuse, strip or allow\n" },
 	{ "cookies of a peer",
 	  BASE "peer \"b\" { set_cookie = \"strip\" }\n",
-	  AT ":4: no such option 'set_cookie' in section peer\n" },
+	  AT ":4: no such option 'set_cookie' in section peer; it is one of "
+	  "the node, and stands outside of sections\n" },
 	{ "a section for an option", BASE "threads { }\n",
 	  AT ":4: 'threads' is no section: threads = ...\n" },
 	{ "an option for a section", BASE "peer = \"b\"\n",
