@@ -123,7 +123,7 @@ static void router_make_place(struct router *r, unsigned i)
 	snprintf(request.ifr_name, sizeof(request.ifr_name), "wan");
 	if (ioctl(r->tun[i], TUNSETIFF, &request))
 		router_fail("TUNSETIFF", SKIPPED);
-	snprintf(address, sizeof(address), "10.99.%u.1", i);
+	snprintf(address, sizeof(address), "10.99.%u.1", i % 256);
 	router_set_up("lo", NULL);
 	router_set_up("wan", address);
 }
