@@ -141,7 +141,8 @@ void origin_set_unchecked(struct origin_set *s, unsigned i)
 void origin_set_unanswered(struct origin_set *s, unsigned i, int64_t asked_ms,
 			   int64_t answered_ms, int64_t now_ms)
 {
-	if (answered_ms >= asked_ms)
+	/* in the same millisecond it has mostly answered another one first */
+	if (answered_ms > asked_ms)
 		return;
 	origin_set_at(s, i)->silent = true;
 	s->trouble_ms = now_ms;

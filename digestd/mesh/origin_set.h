@@ -169,8 +169,8 @@ bool origin_set_checked(struct origin_set *s, unsigned i,
 			int64_t now_ms);
 
 /* It was asked at asked_ms, in vain, as has been found out now, and has last
- * answered anything at answered_ms (0: never): it is silent if that was before.
- */
+ * answered anything at answered_ms (0: never): it is silent if that was no
+ * later. */
 void origin_set_unanswered(struct origin_set *s, unsigned i, int64_t asked_ms,
 			   int64_t answered_ms, int64_t now_ms);
 

@@ -418,11 +418,11 @@ static void happen_to(struct origin_set *s, unsigned row, unsigned step)
 		origin_set_outcome(s, i, &policy, ORIGIN_FAILED, BEGIN_MS);
 		break;
 	case SILENCE:
-		origin_set_unanswered(s, i, BEGIN_MS, BEGIN_MS - 1,
+		origin_set_unanswered(s, i, BEGIN_MS, BEGIN_MS,
 				      BEGIN_MS);
 		break;
 	case EARLIER:
-		origin_set_unanswered(s, i, BEGIN_MS, BEGIN_MS,
+		origin_set_unanswered(s, i, BEGIN_MS, BEGIN_MS + 1,
 				      BEGIN_MS);
 		break;
 	case BAD_CHECK:
