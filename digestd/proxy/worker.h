@@ -215,8 +215,8 @@ struct worker_shared {
 	X(misses,          "answered by the origin") \
 	X(collapsed,       "answered by another request's fetch") \
 	X(stale_served,    "stale objects served: allowed, or the origin failed") \
-	X(stale_late,      "of them, those whose origin did not answer within stale_wait") \
-	X(stale_outage,    "of them, those served at once, as no origin of the site was known to serve") \
+	X(stale_late,      "stale objects served, as the origin did not answer within stale_wait") \
+	X(stale_outage,    "stale objects served at once, as no origin of the site was known to serve") \
 	X(errors,          "answered with an error of this node's own") \
 	X(client_purges,   "PURGE requests of clients that were carried out here") \
 	X(aborted,         "clients that left before the end") \
