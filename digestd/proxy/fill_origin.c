@@ -232,7 +232,9 @@ bool fill_origin_failed(struct fill *f, const struct fetch_done *done)
 		cause = trouble_of_result(done->result);
 	if (fill_origin_is_to_blame(f, done, cause)) {
 		origin_turn_judge(&f->origin, ORIGIN_FAILED, cause, now_ms);
-		if (node_answer_is_disconnect(done->result))
+		/* one that breaks off has answered */
+		if (!f->origin_served &&
+		    node_answer_is_disconnect(done->result))
 			origin_turn_unanswered(&f->origin, f->asked_ms,
 					       now_ms);
 	}
