@@ -153,6 +153,25 @@ int worker_start(struct worker *worker)
 	return -err;
 }
 
+static void worker_run_taken(void *arg)
+{
+	bool *taken = arg;
+
+	*taken = true;
+}
+
+/* Takes in the messages that have come too late. One turn would not do where
+ * many connections have something to say, too. */
+static void worker_take_messages(struct worker *w)
+{
+	bool taken = false;
+	struct loop_call last = { .run = worker_run_taken, .arg = &taken };
+
+	loop_post(w->loop, &last);
+	while (!taken && !loop_turn(w->loop, 0))
+		;
+}
+
 void worker_stop(struct worker **worker)
 {
 	struct worker *w = *worker;
@@ -163,8 +182,8 @@ void worker_stop(struct worker **worker)
 		loop_stop(w->loop);
 		pthread_join(w->thread, NULL);
 	}
-	if (w->loop) /* messages that have come too late are taken in */
-		loop_turn(w->loop, 0);
+	if (w->loop)
+		worker_take_messages(w);
 	if (w->ready.loop)
 		ready_clear(&w->ready);
 	server_free(&w->data);
