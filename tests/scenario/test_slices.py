@@ -86,8 +86,9 @@ def test_two_rounds_of_four_ranges_are_one_fetch(node, origin):
             sources.append(r.source)
         assert sources[4:] == ["hit"] * 4
         assert sum(end - first for _, first, end in video.asked) == video.size
+        # who comes before all of it is here shares the fetch
         if kib < 1024:
-            assert (sources[1:4], len(video.asked)) == (["hit"] * 3, 1)
+            assert len(video.asked) == 1, sources
 
 
 def test_whole_is_fetched_once(node, origin):
