@@ -142,9 +142,8 @@ bool scd_list_has(const struct scd_list *list, const struct scd_key *key)
 	const struct scd__list_bucket *b =
 		&list->buckets[scd__list_bucket_of(list, entry)];
 	const uint32_t word = scd__list_word_of(list, entry);
-	const uint32_t at = scd__list_place(list, b, 0, word);
 
-	return at < b->n && scd__list_is_same(list, b->words[at], word);
+	return scd__list_find(list, b, 0, word) < b->n;
 }
 
 /* Changes. */
@@ -290,17 +289,6 @@ struct list_work {
 	uint8_t *go_ids;         /* set; null: nobody asks */
 };
 
-/* Where an entry that goes is in a bucket, from a place on; b->n: nowhere. */
-static uint32_t list_find(const struct scd_list *list,
-			  const struct scd__list_bucket *b, uint32_t from,
-			  uint32_t word)
-{
-	const uint32_t at = scd__list_place(list, b, from, word);
-
-	return at < b->n && scd__list_is_same(list, b->words[at], word) ? at
-									: b->n;
-}
-
 /*
  * Where the entries of a part that are to go are in its bucket, as many as
  * there is room for in at. SCD_EINVAL: one is not there.
@@ -314,7 +302,7 @@ static int list_find_all(const struct scd_list *list,
 	uint32_t from = 0;
 
 	for (size_t i = 0; i < part->nremoved; i++) {
-		from = list_find(list, b, from,
+		from = scd__list_find(list, b, from,
 				 scd__list_word_of(list, removed[i]) |
 					 work->oldest);
 		if (from == b->n)

@@ -224,10 +224,8 @@ static int list_ages_find(const struct scd_list *list, const uint64_t *entries,
 		if (i + SCD__LIST_AHEAD < n)
 			__builtin_prefetch(scd__list_near(
 				list, entries[i + SCD__LIST_AHEAD]));
-		from = scd__list_place(list, b, bucket == last ? from : 0,
-				       word);
-		if (from == b->n ||
-		    !scd__list_is_same(list, b->words[from], word))
+		from = scd__list_find(list, b, bucket == last ? from : 0, word);
+		if (from == b->n)
 			return SCD_EINVAL;
 		cohorts[i] = (uint8_t)list_ages_cohort(list, b->words[from]);
 		places[i] = from++;

@@ -69,9 +69,8 @@ int scd__list_ranks_of(const struct scd_list *list, const uint64_t *entries,
 		if (walk.bucket < bucket)
 			from = 0;
 		list_walk_to(list, &walk, bucket);
-		from = scd__list_place(list, b, from, word);
-		if (from == b->n ||
-		    !scd__list_is_same(list, b->words[from], word))
+		from = scd__list_find(list, b, from, word);
+		if (from == b->n)
 			return SCD_EINVAL;
 		ranks[i] = walk.before + from++;
 	}

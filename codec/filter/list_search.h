@@ -80,4 +80,16 @@ static inline uint32_t scd__list_place(const struct scd_list *list,
 	return scd__list_bisect(b, at, last, word);
 }
 
+/* The place of an entry in its bucket, from one on; of equal ones the first.
+ * b->n: it is not there. */
+static inline uint32_t scd__list_find(const struct scd_list *list,
+				      const struct scd__list_bucket *b,
+				      uint32_t from, uint32_t word)
+{
+	const uint32_t at = scd__list_place(list, b, from, word);
+
+	return at < b->n && scd__list_is_same(list, b->words[at], word) ? at
+									: b->n;
+}
+
 #endif
