@@ -48,33 +48,19 @@ void fetch_schedule_stays(struct fetch_schedule *f, int64_t now_ms)
 	f->confirmed_ms = now_ms;
 }
 
-void fetch_schedule_confirm(struct fetch_schedule *f, int64_t now_ms)
+static void fetch_succeed(struct fetch_schedule *f, int64_t now_ms)
 {
 	f->confirmed_ms = now_ms;
 	f->has_digest = true;
 	f->failures = 0;
-	f->misfits = 0;
 	f->unfit = false;
 	f->want_full = false;
 }
 
-static struct next_fetch fetch_succeed(struct fetch_schedule *f, int64_t due_ms,
-				       int64_t now_ms)
+void fetch_schedule_confirm(struct fetch_schedule *f, int64_t now_ms)
 {
-	fetch_schedule_confirm(f, now_ms);
-	return (struct next_fetch){.due_ms = due_ms};
-}
-
-/* A whole digest always fits: what is built on it has to fit, too, before what
- * did not is forgotten. */
-static struct next_fetch fetch_take_full(struct fetch_schedule *f,
-					 int64_t due_ms, int64_t now_ms)
-{
-	const unsigned misfits = f->misfits;
-	const struct next_fetch next = fetch_succeed(f, due_ms, now_ms);
-
-	f->misfits = misfits;
-	return next;
+	fetch_succeed(f, now_ms);
+	f->misfits = 0;
 }
 
 static struct next_fetch
@@ -98,19 +84,24 @@ struct next_fetch fetch_schedule_end(struct fetch_schedule *f,
 	int64_t soon_ms = fetch_later_ms(f->started_ms + FETCH_PACE_MS, now_ms);
 	int64_t poll_at_ms =
 		fetch_later_ms(f->started_ms + policy->poll_ms, now_ms);
+	int64_t news_ms = policy->polled ? poll_at_ms : soon_ms;
 	struct next_fetch next;
 
 	switch (event) {
 	case FETCHED_FULL:
-		return fetch_take_full(f, policy->polled ? poll_at_ms : soon_ms,
-				       now_ms);
+		/* It always fits: what is built on it has to fit, too, before
+		 * what did not is forgotten. */
+		fetch_succeed(f, now_ms);
+		return (struct next_fetch){news_ms, false};
 	case FETCHED_DELTA:
-		return fetch_succeed(f, policy->polled ? poll_at_ms : soon_ms,
-				     now_ms);
+		fetch_schedule_confirm(f, now_ms);
+		return (struct next_fetch){news_ms, false};
 	case FETCHED_SAME:
-		return fetch_succeed(f, poll_at_ms, now_ms);
+		fetch_schedule_confirm(f, now_ms);
+		return (struct next_fetch){poll_at_ms, false};
 	case FETCHED_STREAM:
-		return fetch_succeed(f, soon_ms, now_ms);
+		fetch_schedule_confirm(f, now_ms);
+		return (struct next_fetch){soon_ms, false};
 	case FETCHED_UNFIT:
 		/* A whole digest mends it soon, unless that is the fault. */
 		f->want_full = f->unfit = true;
