@@ -17,6 +17,7 @@
 #include "tests/disk/disk_folder.h"
 #include "tests/loopback.h"
 #include "tests/os/fault_kinds.h"
+#include "tests/proxy/one_site.h"
 #include "tests/proxy/scripted.h"
 #include "tests/proxy/two_nodes.h"
 #include "tests/spared.h"
@@ -110,21 +111,9 @@ static void with_purgers(void)
 /* A site of that policy, and another one for its paths /p*. */
 static void with_policy(const struct policy *policy)
 {
-	struct site *site;
-	const char *twice;
+	static const struct policy none;
 
-	made = sites_new(1);
-	made->n = 1;
-	site = made->at;
-	site->names = calloc(1, sizeof(char *));
-	site->names[0] = strdup("h");
-	site->nnames = 1;
-	site->rules = calloc(2, sizeof(struct site_rule));
-	site->rules[0].policy = *policy;
-	site->rules[1].kind = SITE_RULE_PATH;
-	assert_int_equal(path_pattern_init(&site->rules[1].pattern, "/p*"), 0);
-	site->nrules = 2;
-	assert_int_equal(sites_index(made, &twice), 0);
+	made = one_site(policy, &none);
 	at.a.settings.sites = made;
 }
 

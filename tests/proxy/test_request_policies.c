@@ -10,6 +10,7 @@
 #include "digestd/fetch/fetch.h"
 #include "digestd/node/site.h"
 #include "tests/loopback.h"
+#include "tests/proxy/one_site.h"
 #include "tests/proxy/two_nodes.h"
 #include "tests/unit.h"
 
@@ -44,27 +45,9 @@ static int end(void **state)
 static void set_policies(const struct policy *all, const struct policy *paths)
 {
 	struct worker_settings changed = at.a.settings;
-	struct site *site;
-	const char *twice;
 
 	sites_unref(made);
-	made = sites_new(1);
-	made->n = 1;
-	site = made->at;
-	site->names = calloc(1, sizeof(char *));
-	site->names[0] = strdup("h");
-	site->nnames = 1;
-	site->rules = calloc(2, sizeof(struct site_rule));
-	site->rules[0].policy = *all;
-	site->nrules = 1;
-	if (paths) {
-		site->rules[1].kind = SITE_RULE_PATH;
-		assert_int_equal(path_pattern_init(&site->rules[1].pattern,
-						   "/p*"), 0);
-		site->rules[1].policy = *paths;
-		site->nrules = 2;
-	}
-	assert_int_equal(sites_index(made, &twice), 0);
+	made = one_site(all, paths);
 	changed.sites = made;
 	reconfigure(&at.a, &changed);
 }
