@@ -104,6 +104,27 @@ static const struct {
 };
 /* clang-format on */
 
+/* Of the trace, with nodes and an origin that are so far away, one way. */
+static struct drive_plan plan_of(const struct sim_config *config,
+				 uint32_t peer_us, uint32_t origin_us,
+				 uint32_t lost_ppm)
+{
+	return (struct drive_plan){
+		.config = config,
+		.trace = &at.trace,
+		.options = "placement = \"keep\"\n",
+		.rate = RATE,
+		.speed = 1,
+		.client = { .least_us = 10 },
+		.peer = { peer_us, peer_us / 10, 0 },
+		.origin = { origin_us, origin_us / 10, 0 },
+		.lost_ppm = lost_ppm,
+		.job = { .least_us = 1000 },
+		.max_age_s = 86400,
+		.answered = answered,
+	};
+}
+
 static void test_far_peers(void **state)
 {
 	const struct sim_config config = {
@@ -118,21 +139,9 @@ static void test_far_peers(void **state)
 	(void)state;
 	make_trace();
 	for (size_t i = 0; i < NROWS(rows); i++) {
-		const struct drive_plan plan = {
-			.config = &config,
-			.trace = &at.trace,
-			.options = "placement = \"keep\"\n",
-			.rate = RATE,
-			.speed = 1,
-			.client = { .least_us = 10 },
-			.peer = { rows[i].peer_us, rows[i].peer_us / 10, 0 },
-			.origin = { rows[i].origin_us,
-				    rows[i].origin_us / 10, 0 },
-			.lost_ppm = rows[i].lost_ppm,
-			.job = { .least_us = 1000 },
-			.max_age_s = 86400,
-			.answered = answered,
-		};
+		const struct drive_plan plan =
+			plan_of(&config, rows[i].peer_us, rows[i].origin_us,
+				rows[i].lost_ppm);
 		const struct sim_counters *c = &out.proxy[1];
 		double hits, asks, mine, origins;
 
@@ -184,20 +193,7 @@ static void test_many_that_ask_now_and_then(void **state)
 		.warmup_ppm = TURNS_LATE * 1000000 / TURNS,
 		.seed = 1,
 	};
-	const struct drive_plan plan = {
-		.config = &config,
-		.trace = &at.trace,
-		.options = "placement = \"keep\"\n",
-		.rate = RATE,
-		.speed = 1,
-		.client = { .least_us = 10 },
-		.peer = { 25000, 2500, 0 },
-		.origin = { 50000, 5000, 0 },
-		.lost_ppm = LOST,
-		.job = { .least_us = 1000 },
-		.max_age_s = 86400,
-		.answered = answered,
-	};
+	const struct drive_plan plan = plan_of(&config, 25000, 50000, LOST);
 	uint64_t hits = 0, requests = 0;
 	struct sim_result out;
 	double mine, origins;
