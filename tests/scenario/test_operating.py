@@ -96,12 +96,13 @@ def replaced(text, ports, folder):
 
 
 def free_ports():
+    """In the order of those of the page, which sorts lines that have them."""
     found = []
     while len(found) < len(PORTS):
         port = scd.free_port()
         if tutorial.port_is_free(port):
-            found.append(str(port))
-    return dict(zip(PORTS, found))
+            found.append(port)
+    return dict(zip(PORTS, map(str, sorted(found))))
 
 
 def blocks_of(folder, ports):
