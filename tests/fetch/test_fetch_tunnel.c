@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TUNNEL_IDLE_MS = 200 };
+enum { TUNNEL_IDLE_MS = 800 };
 
 /* Those of other sizes than the last buffer has room for, too. */
 static void trailers_of_a_body(void **state)
@@ -222,8 +222,8 @@ static void a_tunnel_that_is_idle(void **state)
 	tunnel_idle_ms = 20000;
 	serve_say(SWITCH);
 	serve_read();
-	for (size_t i = 1; i < 8; i++) {
-		usleep(TUNNEL_IDLE_MS * 300);
+	for (size_t i = 1; i < 6; i++) { /* longer than that, together */
+		usleep(TUNNEL_IDLE_MS * 250);
 		clock_gettime(CLOCK_MONOTONIC, &from);
 		if (i % 2)
 			serve_say("x");

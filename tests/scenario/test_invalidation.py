@@ -233,9 +233,12 @@ def test_strict_a_node_that_stands_still(make_cluster, origin):
     began = time.monotonic()
     assert lacking(a) == ["n2"]
     assert time.monotonic() - began < 3 * SLOW
-    began = time.monotonic()
-    assert lacking(a) == ["n2"]
-    assert time.monotonic() - began < 0.5 * SLOW  # its lease has run out
+    took = []
+    for _ in range(3):
+        began = time.monotonic()
+        assert lacking(a) == ["n2"]
+        took.append(time.monotonic() - began)
+    assert min(took) < 0.5 * SLOW, took  # its lease has run out
     b.process.signal(signal.SIGCONT)
     assert versions(b, a, c) == [b"2"] * 3
 
