@@ -29,6 +29,7 @@ struct collapse {
 	uint64_t begun;
 	bool renews;
 	bool open; /* to peers; changed atomically */
+	unsigned pieces; /* how often collapse_came(); changed atomically */
 	struct collapse *next, **link; /* link is null: nobody joins any more */
 
 	pthread_mutex_t lock; /* guards the rest */
@@ -295,6 +296,14 @@ void collapse_grow(struct collapse *lead, const char *data, size_t len)
 	pthread_mutex_unlock(&lead->lock);
 }
 
+void collapse_came(struct collapse *lead)
+{
+	/* only the leader changes it */
+	if (lead)
+		__atomic_store_n(&lead->pieces, lead->pieces + 1,
+				 __ATOMIC_RELAXED);
+}
+
 void collapses_end(struct collapses *all, struct collapse **lead,
 		   struct cached *whole)
 {
@@ -348,6 +357,12 @@ bool collapse_called(struct collapse_reader *reader)
 	shown = c->head && !reader->for_end;
 	pthread_mutex_unlock(&c->lock);
 	return shown;
+}
+
+unsigned collapse_pieces(const struct collapse_reader *reader)
+{
+	assert(reader->joined);
+	return __atomic_load_n(&reader->joined->pieces, __ATOMIC_RELAXED);
 }
 
 struct cached *collapse_head(const struct collapse_reader *reader)

@@ -91,6 +91,10 @@ void collapse_show(struct collapse *lead, struct cached *head, size_t len);
 void collapse_hold(struct collapse *lead);
 void collapse_grow(struct collapse *lead, const char *data, size_t len);
 
+/* More of a response has come, its header or a piece of its body, whether it
+ * is shown or not. */
+void collapse_came(struct collapse *lead);
+
 /*
  * It has ended: nobody joins any more, and all who wait are called. `whole` is
  * the response of which a part was shown, and gets a user more; or null, it
@@ -107,6 +111,9 @@ bool collapses_end_alone(struct collapses *all, struct collapse **lead);
 /* Each call begins with this. Returns whether the header has been shown to the
  * reader; if not, the fetch has ended. */
 bool collapse_called(struct collapse_reader *reader);
+
+/* How often more had come by now. */
+unsigned collapse_pieces(const struct collapse_reader *reader);
 
 /* What has been shown: the response without its body, which is not in the
  * store; and how long the body will be. */

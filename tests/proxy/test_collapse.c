@@ -97,6 +97,12 @@ static void test_second_waits_until_the_first_ends(void **state)
 	assert_int_equal(join(b, &other, &j), COLLAPSE_WAITS);
 	collapses_end(b->all, &other, NULL); /* it leads nothing */
 	assert_int_equal(j.calls, 0);
+	assert_int_equal(collapse_pieces(&j.reader), 0);
+	collapse_came(other);
+	collapse_came(lead);
+	collapse_came(lead);
+	assert_int_equal(collapse_pieces(&j.reader), 2);
+	assert_int_equal(j.calls, 0);
 	collapses_end(b->all, &lead, NULL);
 	assert_null(lead);
 	assert_int_equal(loop_run(b->loop), 0);
