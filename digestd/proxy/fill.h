@@ -111,6 +111,7 @@ struct fill {
 	unsigned rtt_ms;   /* of the peer that is answering */
 	enum peer_outcome verdict; /* on its header */
 	unsigned fwd_status; /* of what has been received, whatever is used */
+	unsigned came;	   /* how often more of it has, its header first */
 	unsigned status;
 	struct fields response;
 	struct fields withheld;  /* those of it that are not stored */
@@ -333,6 +334,9 @@ struct node_stale fill_stale(const struct fill *f);
 /* Whether its client gets what is stale without waiting for the origin, or, if
  * it renews, nobody needs the answer now. */
 bool fill_outage_holds(const struct fill *f);
+
+/* More of its response has come: who waits for that waits on. */
+void fill_outage_came(struct fill *f);
 
 enum fill_outage {
 	FILL_OUTAGE_NONE,

@@ -594,6 +594,8 @@ static void fill_on_headers(void *arg, struct fetch *fetch, unsigned status,
 	}
 	if (in.head != NODE_HEAD_UNUSABLE)
 		fill_hedge_end(f);
+	if (in.head == NODE_HEAD_USABLE)
+		fill_outage_came(f);
 	if (in.head == NODE_HEAD_USABLE && f->node.state != NODE_REJOIN)
 		fill_check_watch(f);
 	step = node_fill_step(&f->node, &in);
@@ -681,6 +683,7 @@ static bool fill_on_body(void *arg, struct fetch *fetch, const void *data,
 	bool taken = true;
 
 	(void)fetch;
+	fill_outage_came(f);
 	if (!fill_check_last(f, data, len)) {
 		fill_refuse_body(f);
 		return true;

@@ -47,6 +47,12 @@ enum fill_outage fill_outage_begin(struct fill *f)
 		       : FILL_OUTAGE_REST;
 }
 
+void fill_outage_came(struct fill *f)
+{
+	f->came++;
+	collapse_came(f->collapse);
+}
+
 void fill_outage_answer(struct fill *f)
 {
 	if (f->client)

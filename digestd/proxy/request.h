@@ -60,6 +60,7 @@ struct request {
 	bool rechecked; /* what was found is fresh, and is asked about */
 	struct loop_timer late; /* of an answer, see request_wait.c */
 	int64_t late_ms; /* when that is; 0: not known yet */
+	unsigned came;   /* of an answer by the time that began, in pieces */
 	bool waited;     /* until then */
 
 	/* for the access log, see request_access.c */

@@ -3,6 +3,11 @@
  * served when the origin fails: for stale_wait, whoever asks, and not at all
  * while the origins are known to fail (fill_outage.c). What answers it then
  * says so in Cache-Status.
+ *
+ * An answer that is on its way is not late, as what is stale may not be used
+ * while its origin serves: a request that needs all of it, as of one that is
+ * small, or to be compared with what the client has, waits on for as long as
+ * more has come within stale_wait.
  */
 #include "digestd/node/node_answer.h"
 #include "digestd/proxy/fill.h"
@@ -25,6 +30,23 @@ static struct node_stale request_wait_stale(const struct request *r)
 	};
 }
 
+/* Of the answer, in pieces. */
+static unsigned request_wait_pieces(const struct request *r)
+{
+	if (r->fill)
+		return r->fill->came;
+	return r->reader.joined ? collapse_pieces(&r->reader) : 0;
+}
+
+static void request_wait_is_over(void *arg);
+
+static void request_wait_set(struct request *r)
+{
+	r->came = request_wait_pieces(r);
+	loop_timer_set(r->worker->loop, &r->late, r->late_ms,
+		       request_wait_is_over, r);
+}
+
 static void request_wait_is_over(void *arg)
 {
 	struct request *r = arg;
@@ -34,6 +56,12 @@ static void request_wait_is_over(void *arg)
 		.usable = node_answer_of_delay(&stale),
 	};
 
+	if (in.usable && request_wait_pieces(r) != r->came) {
+		r->late_ms = worker_now_ms(r->worker) +
+			     r->q->settings->stale_wait_ms;
+		request_wait_set(r);
+		return;
+	}
 	/* what others fetch has an answer, which is on its way here */
 	if (in.usable && !collapse_leave(&r->reader))
 		return;
@@ -50,8 +78,7 @@ void request_wait_begin(struct request *r)
 		return;
 	if (!r->late_ms)
 		r->late_ms = now_ms + r->q->settings->stale_wait_ms;
-	loop_timer_set(r->worker->loop, &r->late, r->late_ms,
-		       request_wait_is_over, r);
+	request_wait_set(r);
 }
 
 void request_wait_give_up(struct request *r)

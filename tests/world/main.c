@@ -69,6 +69,8 @@ static const uint64_t world_failed_once[] = {
 		 was purged meanwhile back at the next start */
 	51430, /* a peer that a hedge had beaten was counted as a hit when its
 		 * header came, before its body broke off */
+	60001146, /* who waited for the end of a large body got what was stale,
+		     while that was on its way */
 	40003725, /* what was purged while no peer was listed was not told to
 		     one that was listed later */
 };

@@ -8,7 +8,8 @@
  * stale_on_error; what a node must have follows from what it has answered
  * before. Nobody waits longer than stale_wait for what may be served stale, and
  * not at all once a request has been left unanswered; and when the origin is
- * back, the next answers are its own.
+ * back, the next answers are its own. An answer that is on its way is waited
+ * for, however slowly it comes.
  */
 #include <signal.h>
 #include <stdarg.h>
@@ -37,6 +38,8 @@ enum {
 	WAIT_MS = 3000, /* stale_wait */
 	SOON_MS = 100,	/* peers may be asked */
 	NOTICED_S = 3,	/* that it is back */
+	PIECES = 10, /* of a body that crawls: it takes longer than WAIT_MS, */
+	PIECE_MS = 1000, /* as none of them does */
 	TEXT_BYTES = 64,
 };
 
@@ -48,11 +51,13 @@ static const char options[] =
 	"site \"short.example\" {\n\tstale_on_error = 10m\n}\n";
 
 /* What fails. */
-enum failing { NOTHING, REFUSES, ANSWERS_503, HANGS };
+enum failing { NOTHING, REFUSES, ANSWERS_503, HANGS, CRAWLS, STALLS };
 
 struct connection {
 	struct wire *wire;
 	bool answered, heard;
+	unsigned pieces;	/* that have been sent, of a body that crawls */
+	struct world_event piece;
 	struct connection *next, **link;
 };
 
@@ -68,6 +73,7 @@ static struct {
 	int64_t held_s[NODES][OBJECTS]; /* Date of the last answer; 0: none */
 	uint64_t fresh, stale, errors;  /* answers while it is down */
 	uint64_t waits;			/* of the stale ones, for a moment */
+	int64_t wait_ms;		/* which it may take */
 	uint64_t old;			/* stale answers while it is well */
 } asked;
 
@@ -131,6 +137,7 @@ static int64_t latency(int from, int to)
 
 static void connection_free(struct connection *c)
 {
+	world_cancel(&c->piece);
 	wire_close(&c->wire, WIRE_ANSWERER);
 	*c->link = c->next;
 	if (c->next)
@@ -144,9 +151,42 @@ static void add(struct fields *f, const char *name, const char *value)
 		world_fail("out of memory");
 }
 
+static const char body[BODY_BYTES] = "body";
+
+/* All of an answer has been sent. */
+static void send_end(struct connection *c)
+{
+	wire_send_end(c->wire, WIRE_ANSWERER);
+	c->answered = true;
+	if (c->heard)
+		connection_free(c);
+}
+
+static void send_piece(void *arg)
+{
+	struct connection *c = arg;
+
+	wire_send(c->wire, WIRE_ANSWERER, body, BODY_BYTES / PIECES);
+	if (++c->pieces < PIECES)
+		world_at(&c->piece, world_now_us + PIECE_MS * 1000, send_piece,
+			 c);
+	else
+		send_end(c);
+}
+
+/* Behind a header. */
+static void send_body(struct connection *c)
+{
+	if (origin.how == CRAWLS) {
+		send_piece(c);
+	} else if (origin.how != STALLS) {
+		wire_send(c->wire, WIRE_ANSWERER, body, BODY_BYTES);
+		send_end(c);
+	}
+}
+
 static void answer(struct connection *c, unsigned status, unsigned object)
 {
-	static const char body[BODY_BYTES] = "body";
 	const struct wire_head head = {
 		.status = status,
 		.has_body = status == 200,
@@ -167,9 +207,9 @@ static void answer(struct connection *c, unsigned status, unsigned object)
 	}
 	wire_move_head(c->wire, WIRE_ANSWERER, &head, &f);
 	if (status == 200)
-		wire_send(c->wire, WIRE_ANSWERER, body, BODY_BYTES);
-	wire_send_end(c->wire, WIRE_ANSWERER);
-	c->answered = true;
+		send_body(c);
+	else
+		send_end(c);
 }
 
 static void origin_on_head(void *arg, const struct wire_head *head)
@@ -181,7 +221,8 @@ static void origin_on_head(void *arg, const struct wire_head *head)
 		return;
 	if (origin.how == ANSWERS_503)
 		answer(arg, 503, object);
-	else if (fields_get(head->fields, "if-none-match"))
+	else if (fields_get(head->fields, "if-none-match") &&
+		 origin.how == NOTHING)
 		answer(arg, 304, object);
 	else
 		answer(arg, 200, object);
@@ -276,7 +317,7 @@ static void client_judge_wait(const struct client *c)
 {
 	int64_t ms = (world_now_us - c->asked_us) / 1000;
 
-	if (ms > WAIT_MS + SOON_MS)
+	if (ms > asked.wait_ms + SOON_MS)
 		world_fail("%lld s: object %u: stale, after %lld ms",
 			   (long long)now_s(), c->object, (long long)ms);
 	asked.waits += ms > SOON_MS;
@@ -423,6 +464,7 @@ static void begin(void)
 
 	memset(&origin, 0, sizeof(origin));
 	memset(&asked, 0, sizeof(asked));
+	asked.wait_ms = WAIT_MS;
 	world_reset();
 	world_seed(1);
 	wire_reset();
@@ -527,11 +569,40 @@ static void test_f5_costs_a_validation_a_second(void **state)
 	end();
 }
 
+/* Two clients ask for what is stale, the second of them while the first one's
+ * answer is on its way. */
+static void test_what_comes_slowly_is_not_late(void **state)
+{
+	enum { OBJECT = 2, MINUTE_US = 60 * SECOND_US };
+
+	(void)state;
+	for (enum failing how = CRAWLS; how <= STALLS; how++) {
+		begin();
+		ask(0, OBJECT, NULL);
+		wait_us(MINUTE_US + SECOND_US);
+		assert_int_equal(asked.fresh, 1);
+		origin_set(how);
+		/* its header came, and nothing after it for as long again */
+		asked.wait_ms = 2 * WAIT_MS;
+		ask(0, OBJECT, NULL);
+		wait_us(SECOND_US);
+		ask(0, OBJECT, NULL);
+		while (asked.under_way)
+			wait_us(SECOND_US);
+		assert_int_equal(origin.answers, 2);
+		assert_int_equal(asked.errors, 0);
+		assert_int_equal(asked.fresh, how == CRAWLS ? 3 : 1);
+		assert_int_equal(asked.stale, how == CRAWLS ? 0 : 2);
+		end();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_an_hour_without_the_origin),
 		cmocka_unit_test(test_f5_costs_a_validation_a_second),
+		cmocka_unit_test(test_what_comes_slowly_is_not_late),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
