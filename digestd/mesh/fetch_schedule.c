@@ -77,9 +77,60 @@ fetch_back_off(struct fetch_schedule *f,
 	};
 }
 
-struct next_fetch fetch_schedule_end(struct fetch_schedule *f,
-				     const struct fetch_schedule_policy *policy,
-				     enum fetched event, int64_t now_ms)
+/* When a peer whose budget is spent may cost something again. */
+static int64_t
+fetch_affordable_ms(const struct fetch_schedule *f,
+		    const struct fetch_schedule_policy *policy)
+{
+	return f->paid_ms - (int64_t)policy->budget * policy->price_ms;
+}
+
+static void fetch_pay(struct fetch_schedule *f,
+		      const struct fetch_schedule_policy *policy,
+		      int64_t now_ms)
+{
+	f->paid_ms = fetch_later_ms(f->paid_ms, now_ms) + policy->price_ms;
+}
+
+/* Whether a fetch that ends so is paid for: not one that brings news or has
+ * none to bring, nor one from which on the peer is backed off from. */
+static bool fetch_costs(const struct fetch_schedule *f, enum fetched event)
+{
+	switch (event) {
+	case FETCHED_FULL:
+	case FETCHED_STREAM:
+		return true;
+	case FETCHED_UNFIT:
+		return !f->misfits;
+	case FETCHED_FAILED:
+		return !f->failures;
+	case FETCHED_DELTA:
+	case FETCHED_SAME:
+		break;
+	}
+	return false;
+}
+
+/* Keeps the next fetch within the peer's budget. */
+static struct next_fetch
+fetch_afford(struct fetch_schedule *f,
+	     const struct fetch_schedule_policy *policy, struct next_fetch next,
+	     int64_t now_ms)
+{
+	const int64_t least_ms = fetch_affordable_ms(f, policy);
+	const int64_t half_ms = policy->budget * policy->price_ms / 2;
+
+	next.put_off = next.due_ms < least_ms;
+	next.overspent = next.put_off && !f->overspent;
+	next.due_ms = fetch_later_ms(next.due_ms, least_ms);
+	f->overspent = next.put_off ||
+		       (f->overspent && f->paid_ms - now_ms > half_ms);
+	return next;
+}
+
+static struct next_fetch fetch_next(struct fetch_schedule *f,
+				    const struct fetch_schedule_policy *policy,
+				    enum fetched event, int64_t now_ms)
 {
 	int64_t soon_ms = fetch_later_ms(f->started_ms + FETCH_PACE_MS, now_ms);
 	int64_t poll_at_ms =
@@ -92,21 +143,22 @@ struct next_fetch fetch_schedule_end(struct fetch_schedule *f,
 		/* It always fits: what is built on it has to fit, too, before
 		 * what did not is forgotten. */
 		fetch_succeed(f, now_ms);
-		return (struct next_fetch){news_ms, false};
+		return (struct next_fetch){ .due_ms = news_ms };
 	case FETCHED_DELTA:
 		fetch_schedule_confirm(f, now_ms);
-		return (struct next_fetch){news_ms, false};
+		return (struct next_fetch){ .due_ms = news_ms };
 	case FETCHED_SAME:
 		fetch_schedule_confirm(f, now_ms);
-		return (struct next_fetch){poll_at_ms, false};
+		return (struct next_fetch){ .due_ms = poll_at_ms };
 	case FETCHED_STREAM:
 		fetch_schedule_confirm(f, now_ms);
-		return (struct next_fetch){soon_ms, false};
+		return (struct next_fetch){ .due_ms = soon_ms };
 	case FETCHED_UNFIT:
 		/* A whole digest mends it soon, unless that is the fault. */
 		f->want_full = f->unfit = true;
 		next = f->misfits ? fetch_back_off(f, policy, now_ms) :
-				    (struct next_fetch){soon_ms, true};
+				    (struct next_fetch){ .due_ms = soon_ms,
+							 .full = true };
 		f->misfits++;
 		return next;
 	case FETCHED_FAILED:
@@ -117,6 +169,18 @@ struct next_fetch fetch_schedule_end(struct fetch_schedule *f,
 	return next;
 }
 
+struct next_fetch fetch_schedule_end(struct fetch_schedule *f,
+				     const struct fetch_schedule_policy *policy,
+				     enum fetched event, int64_t now_ms)
+{
+	const bool costs = fetch_costs(f, event);
+	const struct next_fetch next = fetch_next(f, policy, event, now_ms);
+
+	if (costs)
+		fetch_pay(f, policy, now_ms);
+	return fetch_afford(f, policy, next, now_ms);
+}
+
 bool fetch_schedule_usable(const struct fetch_schedule *f,
 			   const struct fetch_schedule_policy *policy,
 			   int64_t now_ms)
@@ -124,9 +188,17 @@ bool fetch_schedule_usable(const struct fetch_schedule *f,
 	return f->has_digest && now_ms - f->confirmed_ms <= policy->max_age_ms;
 }
 
-bool fetch_schedule_failed(const struct fetch_schedule *f)
+int64_t fetch_schedule_wake(struct fetch_schedule *f,
+			    const struct fetch_schedule_policy *policy,
+			    int64_t due_ms, int64_t now_ms)
 {
-	return f->failures || f->unfit;
+	int64_t soon_ms = fetch_later_ms(f->started_ms + FETCH_PACE_MS, now_ms);
+
+	soon_ms = fetch_later_ms(soon_ms, fetch_affordable_ms(f, policy));
+	if ((!f->failures && !f->unfit) || soon_ms >= due_ms)
+		return due_ms;
+	fetch_pay(f, policy, now_ms);
+	return soon_ms;
 }
 
 int64_t fetch_schedule_confirmed_ms(const struct fetch_schedule *f)

@@ -17,6 +17,8 @@ struct fetch_schedule_policy {
 	int64_t backoff_max_ms; /* a dead peer costs little */
 	int64_t max_age_ms;     /* an older digest is not consulted */
 	int64_t silence_ms;     /* of a stream: then it is over */
+	unsigned budget; /* what a peer may cost, see below; FETCH_BUDGET */
+	int64_t price_ms; /* FETCH_PRICE_MS; 0: anything */
 };
 
 enum fetched {
@@ -36,6 +38,8 @@ struct fetch_schedule {
 	unsigned failures;    /* in a row */
 	unsigned misfits;     /* since anything but a full digest fitted */
 	bool unfit;           /* the last one */
+	int64_t paid_ms;      /* what fetches have cost is made up for then */
+	bool overspent;       /* until half of what may be spent is there */
 	bool has_digest;
 	bool want_full;
 };
@@ -47,10 +51,22 @@ struct fetch_schedule {
  */
 enum { FETCH_PACE_MS = 100 };
 
+/*
+ * What a peer may cost, whatever it answers: `budget` fetches at once, and one
+ * more each price_ms, that bring a full digest, or end a stream, or that are
+ * the first to fail or not to fit after others did: a full digest comes after
+ * those. More of these in a row are backed off from; deltas have the pace
+ * alone. An honest peer needs a full digest when it starts, when its digest
+ * takes another shape, or when more was replaced than a delta pays for.
+ */
+enum { FETCH_BUDGET = 30, FETCH_PRICE_MS = 2000 };
+
 /* What to do next: fetch at due_ms, conditionally or whole. */
 struct next_fetch {
 	int64_t due_ms;
 	bool full; /* do not offer a base: the last one did not fit */
+	bool put_off; /* the peer has cost too much for an earlier one, */
+	bool overspent; /* which is new */
 };
 
 /* Starts: the first fetch is due at now_ms. `seed` differs between peers. */
@@ -84,7 +100,8 @@ void fetch_schedule_confirm(struct fetch_schedule *f, int64_t now_ms);
  * the beginning of the last fetch; after nothing new, or if peers are polled,
  * poll_ms after it; after failures, with a back-off that doubles, give or take
  * a quarter. So it is after a second misfit, also where full digests come in
- * between: a peer may send good ones, and nothing that fits them.
+ * between: a peer may send good ones, and nothing that fits them. In any case
+ * no sooner than the peer's budget allows.
  */
 struct next_fetch fetch_schedule_end(struct fetch_schedule *f,
 				     const struct fetch_schedule_policy *policy,
@@ -95,8 +112,12 @@ bool fetch_schedule_usable(const struct fetch_schedule *f,
 			   const struct fetch_schedule_policy *policy,
 			   int64_t now_ms);
 
-/* Whether the last fetch has failed. */
-bool fetch_schedule_failed(const struct fetch_schedule *f);
+/* The peer has been heard of: says when a fetch that waits after a failure, for
+ * due_ms, is due now. At once, as far as the pace and the budget allow, of
+ * which it takes its part. */
+int64_t fetch_schedule_wake(struct fetch_schedule *f,
+			    const struct fetch_schedule_policy *policy,
+			    int64_t due_ms, int64_t now_ms);
 
 /* When it was last known to be current. */
 int64_t fetch_schedule_confirmed_ms(const struct fetch_schedule *f);

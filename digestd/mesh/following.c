@@ -72,6 +72,8 @@ static void following_end(struct following *f,
 		fetch_schedule_end(&f->schedule, &policy->fetch, with, now_ms);
 	out->ended = true;
 	out->with = with;
+	out->put_off = f->next.put_off;
+	out->overspent = f->next.overspent;
 }
 
 /* Whether an answer is one about the digest, whatever it says. */
@@ -370,11 +372,12 @@ bool following_has_settled(const struct following *f)
 	return f->answered;
 }
 
-void following_wake(struct following *f, int64_t now_ms)
+void following_wake(struct following *f, const struct following_policy *policy,
+		    int64_t now_ms)
 {
-	if (f->state == FOLLOWING_WAITING &&
-	    fetch_schedule_failed(&f->schedule))
-		f->next.due_ms = now_ms;
+	if (f->state == FOLLOWING_WAITING)
+		f->next.due_ms = fetch_schedule_wake(
+			&f->schedule, &policy->fetch, f->next.due_ms, now_ms);
 }
 
 const struct peer_health *following_health(const struct following *f)

@@ -116,6 +116,9 @@ struct following_actions {
 	bool install;      /* the decoded digest takes the old one's place */
 	bool ended;        /* the update has: drop what is left of it, and */
 	enum fetched with; /* ... count what came of it */
+	bool put_off;   /* ... and that the next one waits, as the peer has
+			 * cost too much, */
+	bool overspent; /* ... which is new */
 	bool fetch;        /* ask for the digest */
 	bool conditional;  /* ... and offer the one that is here as a base */
 	bool stream;       /* ... and to take the frames that follow, too */
@@ -183,8 +186,9 @@ bool following_drains(const struct following *f);
 bool following_has_settled(const struct following *f);
 
 /* The peer has been heard of just now: what waits after failures is due at
- * once. To be followed by DUE. */
-void following_wake(struct following *f, int64_t now_ms);
+ * once, see fetch_schedule_wake(). To be followed by DUE. */
+void following_wake(struct following *f, const struct following_policy *policy,
+		    int64_t now_ms);
 
 /* Its health, and when its digest was last known to be current; for views,
  * metrics and status. */

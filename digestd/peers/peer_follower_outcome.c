@@ -101,7 +101,8 @@ void peer_follower_wake(struct peer_follower *f, const char *name)
 
 		if (strcmp(p->name, name) != 0)
 			continue;
-		following_wake(&p->following, loop_now_ms(f->loop));
+		following_wake(&p->following, &p->policy,
+			       loop_now_ms(f->loop));
 		peer_follower_handle(p, FOLLOWING_DUE);
 	}
 }

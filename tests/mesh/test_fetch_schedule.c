@@ -12,6 +12,8 @@ static const struct fetch_schedule_policy policy = {
 	.backoff_min_ms = 100,
 	.backoff_max_ms = 1600,
 	.max_age_ms = 60000,
+	.budget = FETCH_BUDGET,
+	.price_ms = FETCH_PRICE_MS,
 };
 
 /* A fetch that takes so long ends so; the next is due so long after that. */
@@ -132,36 +134,138 @@ static void test_scripts(void **state)
 }
 
 /* What a peer may answer for ever, at once: it must not keep a node busy. */
-static const struct {
+static const struct busy_row {
 	const char *label;
 	enum fetched events[2];
-	unsigned most; /* fetches in ten seconds */
+	bool confirms; /* a frame that fits comes before the end */
+	unsigned most; /* fetches in the first ten seconds, */
+	unsigned most_a_minute; /* ... and in a minute, later */
 } busy_rows[] = {
-	{"always news", {FETCHED_FULL, FETCHED_FULL}, 101},
-	{"flips between two states", {FETCHED_UNFIT, FETCHED_FULL}, 20},
-	{"always unfit", {FETCHED_UNFIT, FETCHED_UNFIT}, 16},
-	{"nothing new", {FETCHED_SAME, FETCHED_SAME}, 11},
-	{"dead", {FETCHED_FAILED, FETCHED_FAILED}, 16},
+	{"always news", {FETCHED_DELTA, FETCHED_DELTA}, false, 101, 600},
+	{"always a full digest", {FETCHED_FULL, FETCHED_FULL}, false, 35, 30},
+	{"flips between two states", {FETCHED_UNFIT, FETCHED_FULL}, false,
+	 20, 75},
+	{"a frame that fits, and one that does not",
+	 {FETCHED_UNFIT, FETCHED_FULL}, true, 35, 30},
+	{"news, then a full digest", {FETCHED_DELTA, FETCHED_FULL}, false,
+	 70, 60},
+	{"streams that end", {FETCHED_STREAM, FETCHED_STREAM}, true, 35, 30},
+	{"streams that break off", {FETCHED_FAILED, FETCHED_FAILED}, true,
+	 35, 30},
+	{"always unfit", {FETCHED_UNFIT, FETCHED_UNFIT}, false, 16, 40},
+	{"nothing new", {FETCHED_SAME, FETCHED_SAME}, false, 11, 60},
+	{"dead", {FETCHED_FAILED, FETCHED_FAILED}, false, 16, 40},
 };
+
+/* Fetches that begin before a time, of all that have come so far. */
+static unsigned busy_until(struct fetch_schedule *f, struct next_fetch *next,
+			   const struct busy_row *row, unsigned n,
+			   int64_t until_ms)
+{
+	const unsigned before = n;
+
+	while (next->due_ms < until_ms && n < before + 10000) {
+		const int64_t now_ms = next->due_ms;
+
+		fetch_schedule_begin(f, now_ms);
+		if (row->confirms && row->events[n % 2] != FETCHED_FULL)
+			fetch_schedule_confirm(f, now_ms);
+		*next = fetch_schedule_end(f, &policy, row->events[n % 2],
+					   now_ms);
+		n++;
+	}
+	return n - before;
+}
 
 static void test_never_busy(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < NROWS(busy_rows); i++) {
+		const struct busy_row *row = &busy_rows[i];
 		struct fetch_schedule f;
-		struct next_fetch action = fetch_schedule_init(&f, i, START_MS);
-		unsigned n = 0;
+		struct next_fetch next = fetch_schedule_init(&f, i, START_MS);
+		unsigned n = busy_until(&f, &next, row, 0, START_MS + 10000);
+		unsigned m;
 
-		while (action.due_ms <= START_MS + 10000 && n < 10000) {
-			fetch_schedule_begin(&f, action.due_ms);
-			action = fetch_schedule_end(&f, &policy,
-						    busy_rows[i].events[n % 2],
-						    action.due_ms);
-			n++;
+		if (n > row->most)
+			fail_msg("%s: %u fetches", row->label, n);
+		for (int64_t minute = 1; minute < 5; minute++) {
+			m = busy_until(&f, &next, row, n,
+				       START_MS + 10000 + minute * 60000);
+			if (minute > 2 && m > row->most_a_minute)
+				fail_msg("%s: %u fetches in minute %d",
+					 row->label, m, (int)minute);
+			n += m;
 		}
-		if (n > busy_rows[i].most)
-			fail_msg("%s: %u fetches", busy_rows[i].label, n);
 	}
+}
+
+/* A fetch that ends at once; *now_ms is then the time of the next. */
+static struct next_fetch at_once(struct fetch_schedule *f, enum fetched event,
+				 int64_t *now_ms)
+{
+	struct next_fetch next;
+
+	fetch_schedule_begin(f, *now_ms);
+	next = fetch_schedule_end(f, &policy, event, *now_ms);
+	*now_ms = next.due_ms;
+	return next;
+}
+
+/* Who has cost too much is said to once, until half of the budget is back; and
+ * who has cost much at once has the whole of it again in a minute. */
+static void test_budget(void **state)
+{
+	struct fetch_schedule f;
+	int64_t now_ms = START_MS;
+	unsigned told = 0, spent = 0;
+
+	(void)state;
+	fetch_schedule_init(&f, 1, START_MS);
+	while (now_ms < START_MS + 20000) {
+		const struct next_fetch next =
+			at_once(&f, FETCHED_FULL, &now_ms);
+
+		assert_true(next.put_off || !next.overspent);
+		told += next.overspent;
+		spent += !told;
+	}
+	assert_int_equal(told, 1);
+	assert_in_range(spent, FETCH_BUDGET, FETCH_BUDGET + 2);
+	now_ms += FETCH_BUDGET * FETCH_PRICE_MS;
+	for (unsigned i = 0; i < FETCH_BUDGET; i++)
+		assert_false(at_once(&f, FETCHED_FULL, &now_ms).put_off);
+	while (!at_once(&f, FETCHED_FULL, &now_ms).put_off)
+		;
+	now_ms += FETCH_PRICE_MS;
+	assert_false(at_once(&f, FETCHED_DELTA, &now_ms).put_off);
+}
+
+/* Who is heard of is asked at once after failures; but each tenth of a second
+ * at most, and within its budget. */
+static void test_wake(void **state)
+{
+	struct fetch_schedule f;
+	struct next_fetch next;
+	int64_t now_ms = START_MS;
+	unsigned n = 0;
+
+	(void)state;
+	fetch_schedule_init(&f, 1, START_MS);
+	while (now_ms < START_MS + 60000) {
+		const int64_t began_ms = now_ms;
+
+		fetch_schedule_begin(&f, now_ms);
+		next = fetch_schedule_end(&f, &policy, FETCHED_FAILED, now_ms);
+		now_ms = fetch_schedule_wake(&f, &policy, next.due_ms, now_ms);
+		assert_true(now_ms <= next.due_ms);
+		assert_true(now_ms >= began_ms + policy.backoff_min_ms * 3 / 4);
+		n++;
+	}
+	assert_in_range(n, FETCH_BUDGET, 3 * FETCH_BUDGET);
+	next = fetch_schedule_end(&f, &policy, FETCHED_SAME, now_ms);
+	assert_int_equal(fetch_schedule_wake(&f, &policy, next.due_ms, now_ms),
+			 next.due_ms);
 }
 
 /* Peers that fail together do not come back together; each is repeatable. */
@@ -269,6 +373,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_scripts),
 		cmocka_unit_test(test_never_busy),
+		cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_wake),
 		cmocka_unit_test(test_jitter),
 		cmocka_unit_test(test_usable),
 		cmocka_unit_test(test_stays),

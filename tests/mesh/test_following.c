@@ -528,10 +528,10 @@ static void test_wake(void **state)
 	(void)state;
 	step_at(&f, ended(false, 0), NOW_MS);
 	assert_false(step_at(&f, plain(FOLLOWING_DUE), NOW_MS + 1).fetch);
-	following_wake(&f, NOW_MS + 1);
+	following_wake(&f, &policy, NOW_MS + 1);
 	assert_true(step_at(&f, plain(FOLLOWING_DUE), NOW_MS + 1).fetch);
 	f = peer_in(FOLLOWING_WAITING, true, false);
-	following_wake(&f, NOW_MS + 1);
+	following_wake(&f, &policy, NOW_MS + 1);
 	assert_false(step_at(&f, plain(FOLLOWING_DUE), NOW_MS + 1).fetch);
 }
 
