@@ -518,6 +518,8 @@ struct peer_follower_settings part_settings_of_following(const struct config *c)
 			.poll_ms = c->poll_ms,
 			.backoff_min_ms = 100,
 			.backoff_max_ms = 10000,
+			.budget = FETCH_BUDGET,
+			.price_ms = FETCH_PRICE_MS,
 			.max_age_ms = c->digest_max_age_ms,
 		},
 		.policy.health = {

@@ -88,6 +88,18 @@ static void peer_follower_pass_drain(struct peer *p)
 	f->settings.on_drain(f->arg, p->url, p->id);
 }
 
+/* What its fetches have cost. */
+static void peer_follower_note_cost(struct peer *p,
+				    const struct following_actions *actions)
+{
+	p->counters.put_off += actions->put_off;
+	if (actions->overspent)
+		log_write(LOG_WARNING, "follower",
+			  "peer %s: too many full digests, or fetches that "
+			  "came to nothing: from now on one in %" PRId64 " s",
+			  p->name, p->policy.fetch.price_ms / 1000);
+}
+
 void peer_follower_act(struct peer *p, const struct following_actions *actions)
 {
 	struct peer_follower *f = p->follow;
@@ -102,6 +114,7 @@ void peer_follower_act(struct peer *p, const struct following_actions *actions)
 	else if (actions->reach)
 		log_write(LOG_INFO, "follower",
 			  "peer %s: reachable again: it is asked", p->name);
+	peer_follower_note_cost(p, actions);
 	if (actions->ended)
 		peer_follower_end_update(p);
 	peer_follower_set_timer(p, actions->due_ms);

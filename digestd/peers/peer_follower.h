@@ -32,6 +32,7 @@ struct troubles;
 	X(unchanged,            "digest fetches that brought nothing new") \
 	X(unfit,                "digests that could not be used") \
 	X(fetch_failed,         "digest fetches that failed") \
+	X(put_off,              "digest fetches that waited as this peer's had cost too much") \
 	X(remote_hits,          "objects that this peer delivered") \
 	X(remote_hit_bytes,     "body bytes of objects that this peer delivered") \
 	X(lookups,              "URIs that this peer's digest was looked up for") \

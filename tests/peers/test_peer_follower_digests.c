@@ -437,6 +437,22 @@ static void peers_elsewhere(void **state)
 	peerset_unref(view);
 }
 
+/* A peer that has cost too much is asked later: that is counted, and said. */
+static void it_costs_too_much(void **state)
+{
+	(void)state;
+	settings.policy.fetch.budget = 0;
+	settings.policy.fetch.price_ms = 2 * FETCH_PACE_MS;
+	publish(1);
+	follow_one();
+	turn_until(has_first);
+	assert_int_equal(status().counters.put_off, 1);
+	assert_int_equal(at.warnings, 1);
+	publish(2);
+	turn_until(has_second);
+	assert_int_equal(status().counters.put_off, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -451,6 +467,7 @@ int main(void)
 		TEST(it_is_suspected),
 		TEST(nobody_suspects_itself),
 		TEST(an_operator_holds_it),
+		TEST(it_costs_too_much),
 		TEST(peers_elsewhere),
 	};
 
