@@ -58,7 +58,8 @@ struct scd_shared_table {
 enum scd_shared_table_state {
 	SCD_SHARED_TABLE_LIVE,
 	SCD_SHARED_TABLE_SILENT,  /* its writer has ended, or stands still */
-	SCD_SHARED_TABLE_RETIRED, /* there is another one at its path */
+	SCD_SHARED_TABLE_RETIRED, /* its writer has just left it: there may be
+				   * another one at its path */
 };
 
 /*

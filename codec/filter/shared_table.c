@@ -53,13 +53,14 @@ scd_shared_table_state(const struct scd_shared_table *table, uint64_t now_ms)
 	const struct scd__shared_head *head = shared_table_head(table);
 	const uint64_t silent_ms = now_ms - scd__shared_load(&head->beat_ms);
 
-	if (scd__shared_load(&head->retired))
-		return SCD_SHARED_TABLE_RETIRED;
 	/* A beat may be some ms newer than the caller's time; one far in the
-	 * future is of before the machine started. */
+	 * future is of before the machine started. This comes first: a writer
+	 * that ends retires its table, and perhaps none comes after it. */
 	if (silent_ms + SCD_SHARED_TABLE_SILENT_MS >
 	    2 * SCD_SHARED_TABLE_SILENT_MS)
 		return SCD_SHARED_TABLE_SILENT;
+	if (scd__shared_load(&head->retired))
+		return SCD_SHARED_TABLE_RETIRED;
 	return SCD_SHARED_TABLE_LIVE;
 }
 

@@ -309,6 +309,15 @@ static void a_table_lives_as_long_as_its_writer(void **state)
 	assert_int_equal(scd_shared_table_state(&t, NOW_MS),
 			 SCD_SHARED_TABLE_RETIRED);
 	assert_true(names(&t, &key, 0));
+	/* no other one need come after it */
+	assert_int_equal(scd_shared_table_state(
+				 &t, NOW_MS + SCD_SHARED_TABLE_SILENT_MS + 1),
+			 SCD_SHARED_TABLE_SILENT);
+	assert_int_equal(scd_shared_table_lookup(
+				 &t, &key,
+				 NOW_MS + SCD_SHARED_TABLE_SILENT_MS + 1, out,
+				 1),
+			 0);
 	free(memory);
 }
 
