@@ -1,5 +1,5 @@
 /*
- * A table in a file, and a clock.
+ * A table in a file.
  */
 #include "tests/modules/table_file.h"
 
@@ -8,30 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "codec/shared_table_write.h"
+#include "tests/os/still_clock.h"
 #include "tests/unit.h"
 
 enum { NLINES = SCD__SHARED_TABLE_MIN_LINES, WIDTH = 30 };
 
-uint64_t table_file_now_ms = 1000000;
 char table_file_path[64];
 
 static char folder[32];
 static void *memory; /* of the table that was put last; null: none was */
-
-int __real_clock_gettime(clockid_t clock, struct timespec *out);
-int __wrap_clock_gettime(clockid_t clock, struct timespec *out);
-int __wrap_clock_gettime(clockid_t clock, struct timespec *out)
-{
-	if (clock != CLOCK_MONOTONIC)
-		return __real_clock_gettime(clock, out);
-	out->tv_sec = (time_t)(table_file_now_ms / 1000);
-	out->tv_nsec = (long)(table_file_now_ms % 1000) * 1000000;
-	return 0;
-}
 
 static size_t table_file_bytes(void)
 {
@@ -83,7 +71,7 @@ void table_file_put(void)
 
 void table_file_beat(void)
 {
-	scd__shared_table_beat(memory, table_file_now_ms);
+	scd__shared_table_beat(memory, atomic_load(&still_clock_ms));
 }
 
 void table_file_retire(void)

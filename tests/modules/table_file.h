@@ -1,15 +1,11 @@
 /*
  * A table as digestd shares it, for tests of what maps it: a file in a folder
- * of its own, and a clock that stands still. Link table_file.c with
- * $(table_file_ldflags).
+ * of its own. What time it is, tests/os/still_clock.h says.
  */
 #ifndef TESTS_MODULES_TABLE_FILE_H
 #define TESTS_MODULES_TABLE_FILE_H
 
 #include <stdint.h>
-
-/* What CLOCK_MONOTONIC says to all that is linked with it. */
-extern uint64_t table_file_now_ms;
 
 /* The path where the table is, or will be: of a folder that is made, and
  * removed with what is in it. */

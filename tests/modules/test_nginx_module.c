@@ -16,6 +16,7 @@
 #include "codec/shared_table.h"
 #include "tests/codec/alloc.h"
 #include "tests/modules/table_file.h"
+#include "tests/os/still_clock.h"
 #include "tests/unit.h"
 
 #define HOST "www.example.com"
@@ -479,7 +480,7 @@ static void only_what_a_peer_may_have_is_routed(void **state)
 			fail_msg("%s", rows[i].label);
 		request_end(&q);
 	}
-	table_file_now_ms += SCD_SHARED_TABLE_SILENT_MS + 1;
+	still_clock_ms += SCD_SHARED_TABLE_SILENT_MS + 1;
 	assert_string_equal(get(l, "/1"), ""); /* nobody writes it */
 }
 

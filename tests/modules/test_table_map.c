@@ -15,6 +15,7 @@
 
 #include "tests/codec/alloc.h"
 #include "tests/modules/table_file.h"
+#include "tests/os/still_clock.h"
 #include "tests/unit.h"
 
 #define URL "http://www.example.com/1"
@@ -171,13 +172,13 @@ static void a_table_is_found_when_it_comes(void **state)
 	assert_false(table_map_is_live(map));
 	nlooks = 0;
 	put("a");
-	for (unsigned i = 0; i < 199; i++, table_file_now_ms++)
+	for (unsigned i = 0; i < 199; i++, still_clock_ms++)
 		assert_string_equal(peers_of(URL), "");
 	assert_int_equal(nlooks, 0);
-	table_file_now_ms++;
+	still_clock_ms++;
 	assert_string_equal(peers_of(URL), "a");
 	assert_true(table_map_is_live(map));
-	for (unsigned i = 0; i < 100; i++, table_file_now_ms += 10)
+	for (unsigned i = 0; i < 100; i++, still_clock_ms += 10)
 		assert_string_equal(peers_of(URL), "a");
 	assert_int_equal(nlooks, 1); /* it lives: nobody looks */
 	assert_int_equal(mappings(), 1);
@@ -190,28 +191,28 @@ static void a_table_is_replaced(void **state)
 	(void)state;
 	put("a");
 	assert_string_equal(peers_of(URL), "a");
-	table_file_now_ms += 200;
+	still_clock_ms += 200;
 	table_file_retire();
 	nlooks = 0;
-	for (unsigned i = 0; i < 100; i++, table_file_now_ms++)
+	for (unsigned i = 0; i < 100; i++, still_clock_ms++)
 		assert_string_equal(peers_of(URL), "a");
 	assert_in_range(nlooks, 9, 11);
 	put("b");
-	table_file_now_ms += 10;
+	still_clock_ms += 10;
 	assert_string_equal(peers_of(URL), "b");
 	assert_int_equal(mappings(), 2);
 
-	table_file_now_ms += KEPT_MS - 1;
+	still_clock_ms += KEPT_MS - 1;
 	table_file_beat();
 	table_file_retire();
 	put("c");
 	assert_string_equal(peers_of(URL), "c");
 	assert_int_equal(mappings(), 3); /* the first one for a ms more */
-	table_file_now_ms++;
+	still_clock_ms++;
 	table_file_beat();
 	table_file_retire();
 	put("d");
-	table_file_now_ms += 10;
+	still_clock_ms += 10;
 	assert_string_equal(peers_of(URL), "d");
 	assert_int_equal(mappings(), 3);
 	table_map_free(&map);
@@ -225,22 +226,22 @@ static void a_table_falls_silent(void **state)
 	(void)state;
 	for (unsigned stopped = 0; stopped < 2; stopped++) {
 		put("a");
-		table_file_now_ms += 200;
+		still_clock_ms += 200;
 		assert_string_equal(peers_of(URL), "a");
 		if (stopped)
 			table_file_retire();
-		table_file_now_ms += GONE_MS;
+		still_clock_ms += GONE_MS;
 		nlooks = 0;
-		for (unsigned i = 0; i < 400; i++, table_file_now_ms++) {
+		for (unsigned i = 0; i < 400; i++, still_clock_ms++) {
 			assert_string_equal(peers_of(URL), "");
 			assert_false(table_map_is_live(map));
 		}
 		assert_in_range(nlooks, 2, 3);
 	}
 	put("b");
-	table_file_now_ms += 200;
+	still_clock_ms += 200;
 	assert_string_equal(peers_of(URL), "b");
-	table_file_now_ms += GONE_MS;
+	still_clock_ms += GONE_MS;
 	assert_string_equal(peers_of(URL), "");
 	table_file_beat();
 	assert_string_equal(peers_of(URL), "b");

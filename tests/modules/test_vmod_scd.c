@@ -17,6 +17,7 @@
 
 #include "codec/shared_table.h"
 #include "tests/modules/table_file.h"
+#include "tests/os/still_clock.h"
 
 #define URL "http://www.example.com/1"
 
@@ -204,9 +205,9 @@ static void a_table_lives_while_it_is_written(void **state)
 	(void)state;
 	assert_false(vmod_table_live(&ctx, table));
 	put_table();
-	table_file_now_ms += 200;
+	still_clock_ms += 200;
 	assert_true(vmod_table_live(&ctx, table));
-	table_file_now_ms += SCD_SHARED_TABLE_SILENT_MS + 1;
+	still_clock_ms += SCD_SHARED_TABLE_SILENT_MS + 1;
 	assert_false(vmod_table_live(&ctx, table));
 	assert_string_equal(vmod_table_peer(&ctx, table, URL, 0), "");
 }

@@ -1,7 +1,8 @@
 /*
  * The file of peers' lists for modules: what lists have is found in it, by
  * another mapping of the path, while they change, grow and go, in another
- * thread; what it says of peers; and what happens when it cannot be written.
+ * thread; what it says of peers; and what happens when it cannot be written, or
+ * has no room. The clock stands still.
  */
 #include "tests/unit.h"
 
@@ -13,17 +14,28 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "codec/shared_table_write.h"
 #include "digestd/mesh/peerset.h"
 #include "digestd/os/loop.h"
 #include "digestd/peers/table_share.h"
+#include "tests/codec/alloc.h"
 #include "tests/codec/random.h"
+#include "tests/os/call_faults.h"
+#include "tests/os/still_clock.h"
 
-enum { NPEERS = 5, NKEPT = 100, NCHANGES = 300, WIDTH = 30 };
+enum {
+	NPEERS = 5,
+	NKEPT = 100,
+	NCHANGES = 300,
+	WIDTH = 30,
+	BEAT_MS = 500,    /* as table_share.c has them */
+	RETRY_MS = 10000,
+	TRIES = 4,        /* with a file that is twice as large each time */
+};
 
 struct fixture {
 	char folder[32], path[64];
@@ -36,12 +48,28 @@ struct fixture {
 	atomic_uint lookups, missed;
 };
 
+/* How many of the next entries find no room, first. */
+static unsigned no_room;
+
+int __real_scd__shared_table_insert(void *memory, unsigned peer, unsigned width,
+				    uint64_t fingerprint);
+int __wrap_scd__shared_table_insert(void *memory, unsigned peer, unsigned width,
+				    uint64_t fingerprint);
+int __wrap_scd__shared_table_insert(void *memory, unsigned peer, unsigned width,
+				    uint64_t fingerprint)
+{
+	if (!no_room)
+		return __real_scd__shared_table_insert(memory, peer, width,
+						       fingerprint);
+	no_room--;
+	return SCD_ENOMEM;
+}
+
+CALL_WRAPPER(ssize_t, getrandom, (void *a, size_t b, unsigned c), (a, b, c), -1)
+
 static uint64_t now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	return still_clock_ms;
 }
 
 static void start(struct fixture *f)
@@ -123,6 +151,11 @@ static void unmap(struct mapping *m)
 	munmap(m->memory, m->bytes);
 }
 
+static enum scd_shared_table_state state_of(const struct mapping *m)
+{
+	return scd_shared_table_state(&m->table, now_ms());
+}
+
 static bool found(const struct mapping *m, const struct scd_key *key,
 		  unsigned peer)
 {
@@ -200,6 +233,36 @@ static void change(struct fixture *f, unsigned peer, unsigned from, unsigned to,
 	free(entries);
 }
 
+/* Whether the file at the path says that a peer has what it has. */
+static bool finds(const struct fixture *f, unsigned peer, unsigned i)
+{
+	const struct scd_key key = key_of(peer, i);
+	struct mapping m;
+	bool is;
+
+	map(f, &m);
+	is = found(&m, &key, peer);
+	unmap(&m);
+	return is;
+}
+
+/* Its beats, for so long. */
+static void beat_for(struct fixture *f, unsigned ms)
+{
+	for (; ms; ms -= ms < 100 ? ms : 100) {
+		still_clock_ms += 100;
+		assert_int_equal(loop_turn(f->loop, 0), 0);
+	}
+}
+
+static struct table_share_stats stats_of(const struct fixture *f)
+{
+	struct table_share_stats stats;
+
+	table_share_stats(f->share, &stats);
+	return stats;
+}
+
 static void lists_are_in_the_file(void **state)
 {
 	struct table_share_stats stats;
@@ -270,8 +333,7 @@ static void *reader(void *arg)
 
 	map(f, &m);
 	while (!atomic_load(&f->end)) {
-		if (scd_shared_table_state(&m.table, now_ms()) !=
-		    SCD_SHARED_TABLE_LIVE) {
+		if (state_of(&m) != SCD_SHARED_TABLE_LIVE) {
 			unmap(&m);
 			map(f, &m);
 		}
@@ -326,28 +388,40 @@ static void what_stays_is_found_while_the_table_grows(void **state)
 	stop(&f);
 }
 
-/* One fingerprint, a hundred times: that peer is left out, until its list is
- * another. */
+/* One fingerprint, n times. */
+static struct scd_list_change twins_of(uint64_t *room, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		room[i] = 77;
+	return (struct scd_list_change){ .added = room, .nadded = n };
+}
+
+static struct scd_list *list_of_twins(unsigned n)
+{
+	static uint64_t room[5000];
+	const struct scd_list_change c = twins_of(room, n);
+	struct scd_list *list;
+
+	assert_in_range(n, 1, NROWS(room));
+	assert_int_equal(scd_list_new(&list, WIDTH, 7), 0);
+	assert_int_equal(scd_list_change(list, &c, 1), 0);
+	return list;
+}
+
+/* That peer is left out, until its list is another. */
 static void a_list_of_twins_is_refused(void **state)
 {
-	uint64_t twins[100];
-	struct scd_list_change c = { .added = twins, .nadded = 100 };
 	const struct scd_key other = key_of(1, 0);
 	struct table_share_stats stats;
-	struct scd_list *list;
 	struct scd_key key;
 	struct fixture f;
 	struct mapping m;
 
 	(void)state;
-	for (unsigned i = 0; i < 100; i++)
-		twins[i] = 77;
 	key = (struct scd_key){ UINT64_C(77) << (64 - WIDTH), 0 };
 	start(&f);
 	assert_int_equal(peer_table_set(&f.slots[1], list_of(1, 20, WIDTH)), 0);
-	assert_int_equal(scd_list_new(&list, WIDTH, 7), 0);
-	assert_int_equal(scd_list_change(list, &c, 1), 0);
-	assert_int_equal(peer_table_set(&f.slots[0], list), 0);
+	assert_int_equal(peer_table_set(&f.slots[0], list_of_twins(100)), 0);
 	say_peers(&f, NPEERS);
 	map(&f, &m);
 	assert_false(found(&m, &key, 0));
@@ -368,6 +442,93 @@ static void a_list_of_twins_is_refused(void **state)
 	stop(&f);
 }
 
+/* It is found out when a file is made of it, or when they come as a change; the
+ * list may change then, or go, and others grow. */
+static void a_refused_list_may_go_on(void **state)
+{
+	uint64_t room[100];
+	const struct scd_list_change twins = twins_of(room, 100);
+	struct fixture f;
+
+	(void)state;
+	start(&f);
+	for (unsigned p = 0; p < 3; p++)
+		assert_int_equal(peer_table_set(&f.slots[p],
+						list_of(p, 20, WIDTH)), 0);
+	say_peers(&f, NPEERS);
+	assert_int_equal(peer_table_set(&f.slots[0], list_of_twins(5000)), 0);
+	assert_int_equal(stats_of(&f).files, 2);
+	assert_int_equal(peer_table_change(&f.slots[1], &twins, 2), 0);
+	assert_int_equal(stats_of(&f).refused, 2);
+	say_peers(&f, NPEERS);
+	assert_int_equal(stats_of(&f).peers, NPEERS - 2);
+	assert_false(finds(&f, 1, 0)); /* what was there does not count, too */
+	change(&f, 1, 20, 30, true, 3);
+	for (unsigned i = 0; i < 40; i++)
+		change(&f, 2, 20 + 100 * i, 120 + 100 * i, true, 2 + i);
+	assert_int_equal(stats_of(&f).refused, 2);
+	assert_true(finds(&f, 2, 0) && !finds(&f, 1, 0));
+	peer_table_remove(&f.slots[0]);
+	assert_int_equal(peer_table_set(&f.slots[1], list_of(1, 20, WIDTH)), 0);
+	say_peers(&f, NPEERS);
+	assert_true(finds(&f, 1, 0));
+	assert_int_equal(stats_of(&f).entries, 20 + 4020);
+	stop(&f);
+}
+
+/* Where an entry has no room, in spite of what there is, another file is made,
+ * and a larger one; until that is in vain. */
+static void entries_without_room_get_a_larger_file(void **state)
+{
+	struct fixture f;
+	uint64_t bytes;
+
+	(void)state;
+	start(&f);
+	assert_int_equal(peer_table_set(&f.slots[1], list_of(1, 20, WIDTH)), 0);
+	say_peers(&f, NPEERS);
+	bytes = stats_of(&f).bytes;
+	for (unsigned n = 1; n <= TRIES; n++) {
+		no_room = n; /* once in the file that there is */
+		change(&f, 1, 19 + n, 20 + n, true, 1 + n);
+		assert_int_equal(no_room, 0);
+		assert_int_equal(stats_of(&f).files, 1 + n);
+		assert_true(finds(&f, 1, 0) && finds(&f, 1, 19 + n));
+		assert_int_equal(stats_of(&f).entries, 20 + n);
+		if (n > 1)
+			assert_true(stats_of(&f).bytes > bytes);
+	}
+	no_room = TRIES + 1;
+	change(&f, 1, 24, 25, true, 10);
+	assert_int_equal(no_room, 0);
+	assert_int_equal(stats_of(&f).failed, 1);
+	beat_for(&f, SCD_SHARED_TABLE_SILENT_MS + BEAT_MS);
+	assert_false(finds(&f, 1, 0)); /* it is silent */
+	peer_table_remove(&f.slots[1]);
+	still_clock_ms += RETRY_MS;
+	assert_int_equal(peer_table_set(&f.slots[1], list_of(1, 30, WIDTH)), 0);
+	beat_for(&f, BEAT_MS);
+	say_peers(&f, NPEERS);
+	assert_true(finds(&f, 1, 0) && finds(&f, 1, 29));
+	stop(&f);
+}
+
+static void a_table_lives_while_there_are_beats(void **state)
+{
+	struct fixture f;
+	struct mapping m;
+
+	(void)state;
+	start(&f);
+	map(&f, &m);
+	beat_for(&f, 5 * SCD_SHARED_TABLE_SILENT_MS);
+	assert_int_equal(state_of(&m), SCD_SHARED_TABLE_LIVE);
+	still_clock_ms += SCD_SHARED_TABLE_SILENT_MS + 1;
+	assert_int_equal(state_of(&m), SCD_SHARED_TABLE_SILENT);
+	unmap(&m);
+	stop(&f);
+}
+
 /* Another process has the path; and this one takes it back. */
 static void the_path_is_left_and_taken_back(void **state)
 {
@@ -381,8 +542,9 @@ static void the_path_is_left_and_taken_back(void **state)
 	say_peers(&f, NPEERS);
 	table_share_retire(f.share);
 	map(&f, &m);
-	assert_int_equal(scd_shared_table_state(&m.table, now_ms()),
-			 SCD_SHARED_TABLE_RETIRED);
+	assert_int_equal(state_of(&m), SCD_SHARED_TABLE_RETIRED);
+	beat_for(&f, SCD_SHARED_TABLE_SILENT_MS + BEAT_MS);
+	assert_int_equal(state_of(&m), SCD_SHARED_TABLE_SILENT);
 	unmap(&m);
 	assert_int_equal(unlink(f.path), 0);
 	for (unsigned i = 0; i < 40; i++) /* it grows, but not at the path */
@@ -390,9 +552,9 @@ static void the_path_is_left_and_taken_back(void **state)
 	assert_int_equal(access(f.path, F_OK), -1);
 	table_share_resume(f.share);
 	change(&f, 1, 20, 21, false, 100);
+	beat_for(&f, BEAT_MS);
 	map(&f, &m);
-	assert_int_equal(scd_shared_table_state(&m.table, now_ms()),
-			 SCD_SHARED_TABLE_LIVE);
+	assert_int_equal(state_of(&m), SCD_SHARED_TABLE_LIVE);
 	assert_true(found(&m, &key, 1));
 	unmap(&m);
 	stop(&f);
@@ -418,11 +580,107 @@ static void a_file_that_cannot_be_written_falls_silent(void **state)
 	table_share_stats(f.share, &stats);
 	assert_int_equal(stats.failed, 1);
 	assert_int_equal(stats.files, 1);
-	while (scd_shared_table_state(&m.table, now_ms()) ==
-	       SCD_SHARED_TABLE_LIVE)
-		loop_turn(f.loop, 50);
+	beat_for(&f, SCD_SHARED_TABLE_SILENT_MS + BEAT_MS);
+	assert_int_equal(state_of(&m), SCD_SHARED_TABLE_SILENT);
 	unmap(&m);
+	/* it is not tried again at each change */
+	change(&f, 1, 0, 1, false, 100);
+	assert_int_equal(stats_of(&f).files, 1);
+	still_clock_ms += RETRY_MS;
+	change(&f, 1, 1, 2, false, 101);
+	assert_int_equal(stats_of(&f).files, 2);
+	beat_for(&f, BEAT_MS);
+	say_peers(&f, NPEERS);
+	assert_true(finds(&f, 1, 2) && !finds(&f, 1, 1));
 	stop(&f);
+}
+
+/* Only a peer whose list is here may be asked, and has a name that fits. */
+static void modules_are_told_of_some_peers(void **state)
+{
+	char name[SCD_SHARED_TABLE_NAME_BYTES + 1];
+	struct peer_digest array = { .users = 1 };
+	struct fixture f;
+	const struct {
+		const char *label;
+		struct peerset_peer peer;
+		bool shown;
+	} rows[] = {
+		{ "whole", { .usable = true, .digest = &f.digests[1],
+			     .name = "b" }, true },
+		{ "not usable", { .digest = &f.digests[1], .name = "b" },
+		  false },
+		{ "suspect", { .usable = true, .suspect = true,
+			       .digest = &f.digests[1], .name = "b" }, false },
+		{ "elsewhere", { .usable = true, .sector = { 0, 2 },
+				 .digest = &f.digests[1], .name = "b" },
+		  false },
+		{ "no digest", { .usable = true, .name = "b" }, false },
+		{ "an array", { .usable = true, .digest = &array,
+				.name = "b" }, false },
+		{ "a long name", { .usable = true, .digest = &f.digests[1],
+				   .name = name }, false },
+	};
+
+	(void)state;
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	start(&f);
+	assert_int_equal(peer_table_set(&f.slots[1], list_of(1, 20, WIDTH)), 0);
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		struct peerset_peer peer = rows[i].peer;
+		struct peerset *view;
+
+		peer.url = "http://h";
+		view = peerset_new(&peer, 1);
+		assert_non_null(view);
+		table_share_set_view(f.share, view);
+		peerset_unref(view);
+		if (finds(&f, 1, 0) != rows[i].shown ||
+		    stats_of(&f).peers != rows[i].shown)
+			fail_msg("%s", rows[i].label);
+	}
+	stop(&f);
+}
+
+/* Nothing is left of what could not be made. */
+static void nothing_is_shared_or_all(void **state)
+{
+	static const struct {
+		const char *call;
+		int error, wanted;
+	} rows[] = {
+		{ "getrandom", EINTR, -EIO },
+		{ "rename", EACCES, -EACCES },
+		{ "open", EMFILE, -EMFILE },
+	};
+	struct table_share_settings settings = { .path = "table-share" };
+	struct table_share *share = NULL;
+	struct loop *loop;
+	int err = -ENOMEM;
+
+	(void)state;
+	assert_int_equal(loop_new(&loop), 0);
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		call_fail_at(rows[i].call, 1, rows[i].error);
+		assert_int_equal(table_share_new(loop, &settings, &share),
+				 rows[i].wanted);
+		assert_true(call_failed());
+		assert_int_equal(access(settings.path, F_OK), -1);
+	}
+	call_fail_at("", 0, 0);
+	for (unsigned n = 1; err; n++) {
+		alloc_fail_at(n);
+		err = table_share_new(loop, &settings, &share);
+		assert_int_equal(err, alloc_failed() ? -ENOMEM : 0);
+		alloc_fail_at(0);
+		assert_int_equal(access(settings.path, F_OK), err ? -1 : 0);
+	}
+	table_share_free(&share);
+	assert_null(share);
+	table_share_free(&share);
+	assert_int_equal(unlink(settings.path), 0);
+	loop_free(&loop);
 }
 
 static void what_cannot_be_made_is_said(void **state)
@@ -446,8 +704,13 @@ int main(void)
 		cmocka_unit_test(lists_are_exchanged),
 		cmocka_unit_test(what_stays_is_found_while_the_table_grows),
 		cmocka_unit_test(a_list_of_twins_is_refused),
+		cmocka_unit_test(a_refused_list_may_go_on),
+		cmocka_unit_test(entries_without_room_get_a_larger_file),
+		cmocka_unit_test(modules_are_told_of_some_peers),
+		cmocka_unit_test(a_table_lives_while_there_are_beats),
 		cmocka_unit_test(the_path_is_left_and_taken_back),
 		cmocka_unit_test(a_file_that_cannot_be_written_falls_silent),
+		cmocka_unit_test(nothing_is_shared_or_all),
 		cmocka_unit_test(what_cannot_be_made_is_said),
 	};
 
