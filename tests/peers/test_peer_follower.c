@@ -189,6 +189,28 @@ static void other_peers(void **state)
 	assert_int_equal(peer_follower_count(at.follower), 0);
 }
 
+/* One that knows where it is, and shares what it follows. */
+static void a_place_without_memory(void **state)
+{
+	const struct upstream peer = upstream("a", &peer_kind_digestd);
+	struct peer_follower_settings placed = settings;
+	int err = -ENOMEM;
+
+	(void)state;
+	placed.node = "n1";
+	placed.location = "here";
+	for (unsigned i = 1; err && i < MAX_ALLOCATIONS; i++) {
+		alloc_fail_at(i);
+		err = peer_follower_new(at.loop, at.fetcher, &placed, &peer, 1,
+					on_change, NULL, &at.follower);
+		assert_int_equal(err, alloc_failed() ? -ENOMEM : 0);
+		alloc_fail_at(0);
+		assert_int_equal(!at.follower, err != 0);
+	}
+	assert_int_equal(err, 0);
+	assert_int_equal(peer_follower_count(at.follower), 1);
+}
+
 static void without_memory(void **state)
 {
 	const struct upstream peers[] = {
@@ -265,6 +287,7 @@ int main(void)
 		TEST(answers_that_are_no_digest),
 		TEST(outcomes),
 		TEST(other_peers),
+		TEST(a_place_without_memory),
 		TEST(without_memory),
 		TEST(fetches_without_memory),
 	};
