@@ -15,6 +15,7 @@
 #include "cachesim/world/drive_bodies.h"
 #include "cachesim/world/drive_digests.h"
 #include "cachesim/world/drive_origin.h"
+#include "cachesim/world/node_set.h"
 #include "cachesim/world/nodes.h"
 #include "cachesim/world/wire.h"
 #include "cachesim/world/world.h"
@@ -53,15 +54,14 @@ struct drive_request {
 
 static struct {
 	const struct drive_plan *plan;
-	struct sim_result *out;
 	struct drive_count *count;
 	uint16_t *home;        /* of each client; null: in turn */
 	uint16_t *owner;       /* of each object; null: clients decide */
 	bool peers;            /* nodes know of each other */
 	uint32_t *size;        /* of each object, now */
 	uint32_t *version;     /* of each object; null: one */
-	uint64_t *asked;       /* for each object, a bit for each node that was:
-				  others do not have it */
+	struct node_set *asked; /* for each object, the nodes that were: others
+				   do not have it */
 	uint64_t next, pass, change, warm; /* requests; changes */
 	uint64_t under_way;
 	uint64_t second_first, second_n; /* requests of this second */
@@ -69,6 +69,7 @@ static struct {
 	struct world_event arrival;
 	struct drive_request *free;
 	struct node_status before[NODES_MAX];
+	struct sim_counters counted[NODES_MAX];
 } drive;
 
 void world_fail(const char *format, ...)
@@ -195,14 +196,15 @@ static struct scd_key drive_key_of(const char *target)
  * origin. */
 static bool drive_peer_has(const struct drive_request *r)
 {
-	uint64_t nodes = drive.asked[r->object] & ~(UINT64_C(1) << r->node);
+	const struct node_set *asked = &drive.asked[r->object];
+	unsigned node = node_set_from(asked, 0);
 	struct scd_key key;
 
-	if (!nodes) /* only saves time */
+	if (!node_set_has_others(asked, r->node)) /* only saves time */
 		return false;
 	key = drive_key_of(r->target);
-	for (; nodes; nodes &= nodes - 1) {
-		if (nodes_holds((unsigned)__builtin_ctzll(nodes), &key))
+	for (; node < NODES_MAX; node = node_set_from(asked, node + 1)) {
+		if (node != r->node && nodes_holds(node, &key))
 			return true;
 	}
 	return false;
@@ -230,12 +232,12 @@ static void drive_on_head(void *arg, const struct wire_head *head)
 	else if (strstr(status, "peer="))
 		r->from = FROM_PEER;
 	if (r->counts && r->from == FROM_ORIGIN && !r->passes && drive.peers)
-		drive.out->proxy[r->node].false_misses += drive_peer_has(r);
+		drive.counted[r->node].false_misses += drive_peer_has(r);
 }
 
 static void drive_count_answer(const struct drive_request *r)
 {
-	struct sim_counters *c = &drive.out->proxy[r->node];
+	struct sim_counters *c = &drive.counted[r->node];
 
 	c->requests++;
 	c->bytes += r->size;
@@ -368,7 +370,7 @@ static void drive_send_object(uint64_t i)
 	r->size = drive.size[object];
 	r->node = drive.owner ? (uint8_t)drive.owner[object]
 			      : drive_node_of(t->client, i);
-	drive.asked[object] |= UINT64_C(1) << r->node;
+	node_set_add(&drive.asked[object], r->node);
 	drive_name_object(object, r->target);
 	drive_send(r);
 }
@@ -474,27 +476,27 @@ static void drive_take_status(unsigned i, struct sim_counters *c)
 }
 
 /* Copies in the end that a node of a lower number has, too. */
-static void drive_count_duplicates(struct sim_result *out)
+static void drive_count_duplicates(void)
 {
 	char target[TARGET_BYTES];
 
 	for (uint32_t o = 0; o < drive.plan->trace->nobjects; o++) {
-		uint64_t nodes = drive.asked[o];
+		const struct node_set *asked = &drive.asked[o];
+		unsigned i = node_set_from(asked, 0);
 		struct scd_key key;
 		bool held = false;
 
-		if (!(nodes & (nodes - 1))) /* only saves time */
+		if (!node_set_has_others(asked, i)) /* only saves time */
 			continue;
 		drive_name_object(o, target);
 		key = drive_key_of(target);
-		for (; nodes; nodes &= nodes - 1) {
-			unsigned i = (unsigned)__builtin_ctzll(nodes);
-
+		for (; i < NODES_MAX; i = node_set_from(asked, i + 1)) {
 			if (!nodes_holds(i, &key))
 				continue;
-			out->proxy[i].duplicates += held;
-			out->proxy[i].duplicate_bytes += held ? drive.size[o]
-							      : 0;
+			drive.counted[i].duplicates += held;
+			if (held)
+				drive.counted[i].duplicate_bytes +=
+					drive.size[o];
 			held = true;
 		}
 	}
@@ -506,10 +508,14 @@ static void drive_result(struct sim_result *out)
 	out->capacity = sim_config_capacity(drive.plan->config,
 					    drive.plan->trace);
 	if (drive.peers)
-		drive_count_duplicates(out);
+		drive_count_duplicates();
 	for (unsigned i = 0; i < out->nproxies; i++) {
-		drive_take_status(i, &out->proxy[i]);
-		sim_counters_add(&out->sum, &out->proxy[i]);
+		struct sim_counters *c = &drive.counted[i];
+
+		drive_take_status(i, c);
+		sim_counters_add(&out->sum, c);
+		if (i < SIM_MAX_ROWS)
+			out->proxy[i] = *c;
 	}
 	drive.count->seconds = (double)(world_now_us - drive.counts_us) / 1e6;
 }
@@ -603,7 +609,6 @@ int drive_run(const struct drive_plan *plan, struct sim_result *out,
 	*out = (struct sim_result){ 0 };
 	*count = (struct drive_count){ 0 };
 	drive.plan = plan;
-	drive.out = out;
 	drive.count = count;
 	drive.peers = plan->config->protocol &&
 		      plan->config->protocol->way == PROTOCOL_SUMMARY;

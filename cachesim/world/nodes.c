@@ -117,10 +117,15 @@ static void nodes_write_location(FILE *f, unsigned i)
 		fprintf(f, "location = \"l%u\"\n", nodes_location(i));
 }
 
+static bool nodes_is_without(unsigned self, unsigned i)
+{
+	return i < 64 && nodes.list[self].without >> i & 1;
+}
+
 static void nodes_write_peers(FILE *f, unsigned self)
 {
 	for (unsigned i = 0; i < nodes.plan.nnodes; i++) {
-		if (i == self || nodes.list[self].without & UINT64_C(1) << i)
+		if (i == self || nodes_is_without(self, i))
 			continue;
 		fprintf(f, "peer \"n%u\" { url = \"http://%s\"\n", i,
 			nodes.list[i].peer);
@@ -196,6 +201,12 @@ static void nodes_start_one(unsigned i)
 		world_fail("node %u does not run", i);
 }
 
+static void nodes_name(char name[NAME_BYTES], unsigned i, unsigned port)
+{
+	snprintf(name, NAME_BYTES, "127.0.%u.%u:%u", (i + 1) / 256,
+		 (i + 1) % 256, port);
+}
+
 void nodes_start(const struct nodes_plan *plan)
 {
 	nodes.plan = *plan;
@@ -210,9 +221,9 @@ void nodes_start(const struct nodes_plan *plan)
 
 		*n = (struct node){ .cache_bytes = plan->cache_bytes,
 				    .options = plan->options };
-		snprintf(n->data, NAME_BYTES, "127.0.0.%u:8080", i + 1);
-		snprintf(n->peer, NAME_BYTES, "127.0.0.%u:8081", i + 1);
-		snprintf(n->admin, NAME_BYTES, "127.0.0.%u:8082", i + 1);
+		nodes_name(n->data, i, 8080);
+		nodes_name(n->peer, i, 8081);
+		nodes_name(n->admin, i, 8082);
 		snprintf(n->path, PATH_BYTES, "%.40s/n%u.conf", nodes.folder,
 			 i);
 		snprintf(n->disk, PATH_BYTES, "/disk-n%u", i);

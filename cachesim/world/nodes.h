@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { NODES_MAX = 64 };
+enum { NODES_MAX = 256 };
 
 /* How a disk fares when its node ends. */
 enum nodes_disk_end {
@@ -106,7 +106,7 @@ int64_t nodes_jumped_back_us(void);
 
 /*
  * Has a node read a new configuration: of another size, with other lines of
- * options, and without some of its peers (a bit each).
+ * options, and without some of its peers (a bit for each of the first 64).
  */
 void nodes_reload(unsigned i, uint64_t cache_bytes, const char *options,
 		  uint64_t without);

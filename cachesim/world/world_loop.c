@@ -10,6 +10,7 @@
 #include "digestd/os/call_queue.h"
 #include "digestd/os/loop.h"
 #include "digestd/os/timer_heap.h"
+#include "cachesim/world/node_set.h"
 #include "cachesim/world/nodes.h"
 #include "cachesim/world/world.h"
 
@@ -30,8 +31,8 @@ struct loop {
 
 static struct loop *loops;
 static struct loop *loops_at[NODES_MAX]; /* of each place */
-static uint64_t loops_places;            /* a bit for each that has some */
-static uint64_t loops_ran; /* a bit for each place; see world_loop_runs() */
+static struct node_set loops_places;     /* that have some */
+static struct node_set loops_ran;        /* see world_loop_runs() */
 static bool loops_ran_known;
 static size_t loops_waiting; /* calls in all loops */
 static struct loop_timer *loop_timers;
@@ -76,7 +77,7 @@ void world_loop_runs(int place)
 {
 	loops_ran_known = true;
 	if (place >= 0 && place < NODES_MAX) /* others are no nodes */
-		loops_ran |= UINT64_C(1) << place;
+		node_set_add(&loops_ran, (unsigned)place);
 }
 
 static void loop_wait_at(unsigned place)
@@ -96,13 +97,13 @@ static void loop_wait_at(unsigned place)
  * new to do. */
 void world_loop_wait(void)
 {
-	uint64_t ran = loops_ran_known ? loops_ran & loops_places
-				       : loops_places;
+	const struct node_set ran = loops_ran_known ? loops_ran : loops_places;
+	unsigned place = node_set_from(&ran, 0);
 
-	loops_ran = 0;
+	loops_ran = (struct node_set){ 0 };
 	loops_ran_known = false;
-	for (; ran; ran &= ran - 1)
-		loop_wait_at((unsigned)__builtin_ctzll(ran));
+	for (; place < NODES_MAX; place = node_set_from(&ran, place + 1))
+		loop_wait_at(place);
 }
 
 bool world_loop_run_one(void)
@@ -158,7 +159,7 @@ int loop_new(struct loop **out)
 	if (loop->next_here)
 		loop->next_here->link_here = &loop->next_here;
 	loops_at[loop->place] = loop;
-	loops_places |= UINT64_C(1) << loop->place;
+	node_set_add(&loops_places, (unsigned)loop->place);
 	*out = loop;
 	return 0;
 }
@@ -178,7 +179,7 @@ void loop_free(struct loop **out)
 	if (loop->next_here)
 		loop->next_here->link_here = loop->link_here;
 	if (!loops_at[loop->place])
-		loops_places &= ~(UINT64_C(1) << loop->place);
+		node_set_remove(&loops_places, (unsigned)loop->place);
 	free(loop);
 	*out = NULL;
 }

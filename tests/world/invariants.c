@@ -175,7 +175,7 @@ struct peerset *__wrap_peer_follower_view(struct peer_follower *f);
 
 static struct watched *invariants_watched(const struct cache *cache)
 {
-	for (unsigned i = 0; i < NODES_MAX; i++) {
+	for (unsigned i = 0; i < nodes_count(); i++) {
 		if (inv.nodes[i].cache == cache)
 			return &inv.nodes[i];
 	}
@@ -233,7 +233,7 @@ int __wrap_peer_follower_new(struct loop *loop, struct fetcher *fetcher,
 
 void __wrap_peer_follower_free(struct peer_follower **f)
 {
-	for (unsigned i = 0; *f && i < NODES_MAX; i++) {
+	for (unsigned i = 0; *f && i < nodes_count(); i++) {
 		if (inv.nodes[i].follow == *f)
 			inv.nodes[i].follow = NULL;
 	}
@@ -438,7 +438,7 @@ bool __wrap_catalog_snapshot_slice(struct catalog *c, int64_t now_ms,
 {
 	bool last = __real_catalog_snapshot_slice(c, now_ms, out);
 
-	for (unsigned i = 0; last && i < NODES_MAX; i++) {
+	for (unsigned i = 0; last && i < nodes_count(); i++) {
 		if (inv.nodes[i].cache && inv.nodes[i].cache->catalog == c)
 			invariants_publish(&inv.nodes[i], out);
 	}
@@ -454,7 +454,7 @@ void __wrap_catalog_snapshot_changes(struct catalog *c, int64_t now_ms,
 				     struct catalog_snapshot *out)
 {
 	__real_catalog_snapshot_changes(c, now_ms, out);
-	for (unsigned i = 0; i < NODES_MAX; i++) {
+	for (unsigned i = 0; i < nodes_count(); i++) {
 		if (inv.nodes[i].cache && inv.nodes[i].cache->catalog == c)
 			invariants_publish(&inv.nodes[i], out);
 	}
@@ -573,7 +573,7 @@ struct peerset *__wrap_peer_follower_view(struct peer_follower *f)
 {
 	size_t n = peer_follower_count(f);
 
-	for (unsigned i = 0; i < NODES_MAX; i++) {
+	for (unsigned i = 0; i < nodes_count(); i++) {
 		for (size_t k = 0; f == inv.nodes[i].follow && k < n; k++)
 			invariants_check_copy(&inv.nodes[i], k);
 	}
