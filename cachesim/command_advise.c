@@ -466,7 +466,7 @@ static int command_advise_check(const struct settings *s, const char *help)
 		why = "--peers: is not 2 to 256, which digests are simulated "
 		      "with";
 	else if (s->peers > WHOLE_MAX_NODES && s->nodes == WHOLE_DAEMON)
-		why = "--peers: is not 2 to 64, as many whole nodes as there "
+		why = "--peers: is not 2 to 256, as many whole nodes as there "
 		      "can be";
 	else if (size && (parameter_set(PARAMETER_SIZE, size, &c, &value) ||
 			  (c.capacity &&

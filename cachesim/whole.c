@@ -227,7 +227,7 @@ static int whole_check(const struct sim_config *c)
 				    "compressed, hash or none");
 	if (c->nproxies > WHOLE_MAX_NODES)
 		return whole_refuse("proxies", NULL,
-				    "whole nodes are 64 at most");
+				    "whole nodes are 256 at most");
 	return TOOL_OK;
 }
 

@@ -10,7 +10,7 @@
 /* The words of --nodes. */
 enum whole_nodes { WHOLE_MODEL, WHOLE_DAEMON };
 
-enum { WHOLE_MAX_NODES = 64 };
+enum { WHOLE_MAX_NODES = 256 };
 
 /*
  * Sets what nodes have as digestd ships it where the command line says nothing.

@@ -48,6 +48,19 @@ def every_request_is_answered():
                row["published"], row["update_bytes"]) > 50, row
 
 
+def more_nodes_than_a_word_has_bits():
+    """They count in sums, where rows are of the first 64."""
+    args = ("run", "--nodes", "daemon", "--counters", TRACE, "--rate", "2000",
+            "-p", "70", "--partition", "round-robin", "-s", "20M")
+    row = rows(*args)[0]
+    assert row["requests"] == 2000
+    assert row["requests"] == (row["local_hits"] + row["remote_hits"] +
+                               row["origin"] + row["collapsed"])
+    # each object is at one node, or at two of which one was asked first
+    assert row["origin"] < 300 < 1000 < row["remote_hits"], row
+    assert len(rows(*args, "--per-proxy")) == 1 + 64
+
+
 def a_seed_means_the_same():
     tail = "--peer-delay", "1-5+20", "--client-delay", "1+1"
     assert nodes(*tail) == nodes(*tail)
@@ -96,8 +109,8 @@ def behind_a_front_each_object_has_a_node():
     assert abs(row["local_hits"] + row["collapsed"] - told["local_hits"]) < \
         .05 * told["local_hits"] > 10, (row, told)
     code, _, err = cachesim("run", "--nodes", "daemon", TRACE, "--rate", "9",
-                            "-k", "hash", "-p", "65")
-    assert code == 2 and "64 at most" in err, err
+                            "-k", "hash", "-p", "257")
+    assert code == 2 and "256 at most" in err, err
 
 
 def those_elsewhere_tell_of_sectors():
@@ -207,7 +220,8 @@ def example_of_the_document():
         assert code == 0, (command, err)
 
 
-DAEMON = [every_request_is_answered, a_seed_means_the_same,
+DAEMON = [every_request_is_answered, more_nodes_than_a_word_has_bits,
+          a_seed_means_the_same,
           unpublished_objects_are_missed, faster_requests_find_less,
           delays_are_waited_for, peers_that_are_too_far_are_not_asked,
           behind_a_front_each_object_has_a_node,
