@@ -1,6 +1,7 @@
 /*
  * Streams of frames, without a server: who gets one, what it is read as, what
- * ends it, and in which order; each allocation failing.
+ * ends it, and in which order; each allocation failing. Time passes when the
+ * test says so.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "digestd/peers/digest_api.h"
 #include "digestd/peers/digest_request.h"
 #include "tests/codec/alloc.h"
+#include "tests/os/still_clock.h"
 #include "tests/server/exchange_fake.h"
 #include "tests/unit.h"
 
@@ -186,6 +188,27 @@ static void test_who_gets_none(void **state)
 	ask(&x, TAG(2));
 	assert_int_equal(x.status, 304);
 	done(&x, true);
+	digest_api_free(&api); /* one that keeps nobody waiting */
+	assert_int_equal(digest_api_new(&api, 0, &digest_paths_held), 0);
+	ask(&x, TAG(1));
+	assert_int_equal(x.status, 503);
+	done(&x, true);
+	publish(3);
+	ask(&x, TAG(2));
+	assert_int_equal(x.status, 226);
+	assert_null(x.source.read);
+	done(&x, true);
+	digest_api_free(&api); /* one that another process has taken over */
+	assert_int_equal(digest_api_new(&api, MAX_WAIT_S, &digest_paths_held),
+			 0);
+	ask(&x, TAG(1)); /* before there is anything */
+	assert_int_equal(x.status, 503);
+	done(&x, true);
+	publish(4);
+	digest_api_hand_over(api);
+	ask(&x, TAG(3));
+	assert_null(x.source.read);
+	done(&x, true);
 }
 
 /* What is said in fields of answers ends it, for another request to hear it:
@@ -244,15 +267,21 @@ static void test_left_behind(void **state)
 	done(&x, true);
 }
 
-/* Until it wakes up; how long that takes [ms]. */
-static int64_t wait_for_wake(const struct exchange *x)
+static void pass(unsigned ms)
 {
-	const int64_t began_ms = loop_now_ms(loop);
-	const unsigned wakes = x->wakes;
+	still_clock_ms += ms;
+	assert_int_equal(loop_turn(loop, 0), 0);
+}
 
-	while (x->wakes == wakes)
-		assert_int_equal(loop_turn(loop, -1), 0);
-	return loop_now_ms(loop) - began_ms;
+/* Until it wakes up; how long that takes [ms]. */
+static unsigned wait_for_wake(const struct exchange *x)
+{
+	const unsigned wakes = x->wakes;
+	unsigned ms = 0;
+
+	for (; x->wakes == wakes; ms++)
+		pass(1);
+	return ms;
 }
 
 /* It says so, and goes on. */
@@ -267,7 +296,7 @@ static void test_quiet(void **state)
 	ask(&x, TAG(1));
 	check_waits(&x);
 	for (int i = 0; i < 2; i++) {
-		assert_true(wait_for_wake(&x) >= 740);
+		assert_in_range(wait_for_wake(&x), 750, 1000);
 		check_read(&x, 64, "", 1);
 		check_waits(&x);
 	}
@@ -299,6 +328,29 @@ static void test_quiet_together(void **state)
 		assert_int_equal(x[i].wakes, 2);
 		done(&x[i], true);
 	}
+}
+
+/* However much there is to tell, it ends after a while; for another request to
+ * show a token that is taken. */
+static void test_its_time_is_over(void **state)
+{
+	struct exchange x;
+	unsigned s;
+
+	(void)state;
+	publish(1);
+	pass(0);
+	ask(&x, TAG(1));
+	for (s = 0; s < 15 * 60; s++) {
+		char byte;
+
+		assert_int_not_equal(x.source.read(x.source.arg, &byte, 1),
+				     BODY_END);
+		pass(1000);
+	}
+	check_over(&x);
+	assert_true(x.wakes > 15);
+	done(&x, true);
 }
 
 /* It leaves while it is being woken, in either order of its two ends. */
@@ -357,6 +409,7 @@ int main(void)
 		T(test_left_behind),
 		T(test_quiet),
 		T(test_quiet_together),
+		T(test_its_time_is_over),
 		T(test_leaving),
 		T(test_every_allocation),
 #undef T
