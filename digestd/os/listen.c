@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -180,6 +181,35 @@ const char *listen_name_given(const struct listen_how *how)
 		return "";
 	return listen_given_name(how->given, how->listener,
 				 (const struct sockaddr *)&at.any);
+}
+
+static bool listen_is_loopback(int fd)
+{
+	struct sockaddr_storage at = { .ss_family = AF_UNSPEC };
+	socklen_t len = sizeof(at);
+
+	if (getsockname(fd, (struct sockaddr *)&at, &len))
+		return false;
+	switch (at.ss_family) {
+	case AF_INET:
+		return ntohl(((struct sockaddr_in *)&at)->sin_addr.s_addr) >>
+			       24 == IN_LOOPBACKNET;
+	case AF_INET6:
+		return IN6_IS_ADDR_LOOPBACK(
+			&((struct sockaddr_in6 *)&at)->sin6_addr);
+	default:
+		return false;
+	}
+}
+
+void listen_send_freely(int fd)
+{
+	static const char name[] = "reno";
+
+	/* without it all works the same, at a higher cost */
+	if (listen_is_loopback(fd))
+		(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name,
+				 sizeof(name) - 1);
 }
 
 unsigned listen_port(int fd)

@@ -45,6 +45,16 @@ unsigned listen_count_given(const struct listen_how *how);
  * address is no listener's: "". */
 const char *listen_name_given(const struct listen_how *how);
 
+/*
+ * Has the kernel send without pauses on the connections that a socket accepts
+ * from now on, if it is bound to a loopback address: by the congestion control
+ * "reno", which any process may choose. Nobody shares a link with clients of
+ * the same machine, but with BBR a body of 256 KiB waits for a timer once or
+ * twice, and its interrupt costs a virtual machine 20 us. Connections to other
+ * addresses stay with what the machine is set to.
+ */
+void listen_send_freely(int fd);
+
 /* The port that a socket is bound to; 0 when it is not. */
 unsigned listen_port(int fd);
 

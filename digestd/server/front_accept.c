@@ -209,6 +209,7 @@ static void front_accept_set_options(int fd)
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent,
 			 sizeof(unsent));
+	listen_send_freely(fd);
 }
 
 int front_accept_start(struct front_server *s)

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -155,6 +156,45 @@ static void refuses_what_is_no_address(void **state)
 	assert_int_equal(open_at("[::1:80", false, &fd), -EINVAL);
 }
 
+static void read_congestion(int fd, char name[16])
+{
+	socklen_t len = 16;
+
+	memset(name, 0, 16);
+	assert_int_equal(getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name,
+				    &len), 0);
+}
+
+static const struct {
+	const char *host;
+	bool loopback;
+} bound[] = {
+	{ "127.0.0.1", true },
+	{ "127.3.2.1", true },
+	{ "[::1]", true },
+	{ "0.0.0.0", false },
+	{ "[::]", false },
+	{ "", false },
+};
+
+static void only_loopback_is_sent_to_freely(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(bound) / sizeof(*bound); i++) {
+		char address[64], before[16], after[16];
+		int fd;
+
+		snprintf(address, sizeof(address), "%s:0", bound[i].host);
+		if (open_at(address, false, &fd))
+			continue; /* no IPv6 */
+		read_congestion(fd, before);
+		listen_send_freely(fd);
+		read_congestion(fd, after);
+		assert_string_equal(after, bound[i].loopback ? "reno" : before);
+		close(fd);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -162,6 +202,7 @@ int main(void)
 		cmocka_unit_test(is_nobody_elses),
 		cmocka_unit_test(is_free_beside_old_connections),
 		cmocka_unit_test(refuses_what_is_no_address),
+		cmocka_unit_test(only_loopback_is_sent_to_freely),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  */
 #include "tests/server/served.h"
 
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "digestd/os/body_memory.h"
+#include "digestd/server/server_engine.h"
 
 enum { BUSY_ROUNDS = 20 };
 
@@ -438,6 +440,18 @@ static void many_busy_clients_do_not_stall(void **state)
 	busy_clients(256);
 }
 
+/* Bodies to clients of the same machine wait for no timer. */
+static void local_clients_are_sent_to_freely(void **state)
+{
+	char name[16] = "";
+	socklen_t len = sizeof(name);
+
+	(void)state;
+	assert_int_equal(getsockopt(at.server->listen_fd, IPPROTO_TCP,
+				    TCP_CONGESTION, name, &len), 0);
+	assert_string_equal(name, "reno");
+}
+
 static int set_up_library(void **state)
 {
 	at.strict = false;
@@ -475,6 +489,9 @@ int main(void)
 		ENGINES(one_reply_from_a_file, served_tear_down),
 		ENGINES(a_shared_reply_is_not_for_a_drain, served_tear_down),
 		ENGINES(many_busy_clients_do_not_stall, served_tear_down),
+		cmocka_unit_test_setup_teardown(
+			local_clients_are_sent_to_freely, set_up_strict,
+			served_tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
