@@ -68,6 +68,11 @@ static void config_explain_default(const struct config_explanation *e,
 	case FLAG:
 		line->value = "false";
 		return;
+	case TIME_MS: /* of stale_wait */
+		snprintf(room, CONFIG_EXPLAIN_BYTES, "%" PRId64 "ms",
+			 (int64_t)e->config->stale_wait_ms);
+		line->value = room;
+		return;
 	case SIZE:
 		snprintf(room, CONFIG_EXPLAIN_BYTES, "%" PRId64,
 			 e->config->max_object_size);

@@ -148,7 +148,7 @@ static void config_sites_check_answer(struct config_sites_reader *r,
 				      const struct config_node *first)
 {
 	static const char *const names[] = { "pass", "client_no_cache",
-					     "purge_addresses" };
+					     "purge_addresses", "stale_wait" };
 
 	if (rule->kind != SITE_RULE_STATUS && rule->kind != SITE_RULE_TYPE)
 		return;

@@ -9,6 +9,7 @@
 #include "digestd/http/enum_names.h"
 
 #define BIG INT64_MAX /* no upper end */
+#define HOUR_MS 3600000
 
 #define OPTION(name, kind, member, value, min, max, when, help)          \
 	{ #name, kind, offsetof(struct site_values, member), value, min, \
@@ -47,6 +48,7 @@ _Static_assert((int)SITE_OPTIONS + (int)KEY_OPTIONS == (int)POLICY_COUNT,
 		v->member = NULL; \
 	}
 #define TAKE_TIME_S(member) TAKE_NUMBER(member)
+#define TAKE_TIME_MS(member) TAKE_NUMBER(member)
 #define TAKE_SIZE(member) TAKE_NUMBER(member)
 #define TAKE_FLAG(member) TAKE_NUMBER(member)
 #define TAKE_COOKIES(member) TAKE_WORD(member, setcookie_names)

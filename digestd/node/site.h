@@ -42,6 +42,7 @@ extern const char *const no_cache_names[];
 	X(int64_t, fresh_most_s) \
 	X(int64_t, stale_on_error_s) \
 	X(int64_t, stale_while_revalidate_s) \
+	X(int64_t, stale_wait_ms) \
 	X(enum set_cookie, set_cookie) \
 	X(enum client_no_cache, client_no_cache) \
 	X(int64_t, max_object_bytes) \

@@ -186,6 +186,13 @@ const struct policy *question_answer_policy(const struct question *q,
 	return room;
 }
 
+unsigned question_stale_wait_ms(const struct question *q)
+{
+	return policy_has(q->policy, POLICY_stale_wait_ms) ?
+		       (unsigned)q->policy->stale_wait_ms :
+		       q->settings->stale_wait_ms;
+}
+
 uint64_t question_max_bytes(const struct question *q, const struct policy *p)
 {
 	return p && policy_has(p, POLICY_max_object_bytes) ?

@@ -93,6 +93,9 @@ const struct policy *question_answer_policy(const struct question *q,
 int question_edit_response(const struct question *q, unsigned status,
 			   struct fields *fields);
 
+/* How long a client waits for an origin when a stale object would do. */
+unsigned question_stale_wait_ms(const struct question *q);
+
 /* What is longer than so much is not stored, whatever it is; and of responses
  * that this policy is for, see question_answer_policy(). */
 uint64_t question_max_bytes(const struct question *q, const struct policy *p);

@@ -77,7 +77,7 @@ void request_wait_begin(struct request *r)
 	if (!node_answer_of_delay(&stale))
 		return;
 	if (!r->late_ms)
-		r->late_ms = now_ms + r->q->settings->stale_wait_ms;
+		r->late_ms = now_ms + question_stale_wait_ms(r->q);
 	request_wait_set(r);
 }
 

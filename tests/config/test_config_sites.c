@@ -60,9 +60,9 @@ static const struct {
 	  AT ":7: no such option 'parse' in section rule; is 'pass' meant?\n"
 	  AT ":8: no such section 'origin' in section rule\n"
 	  AT ":9: no such option 'drp' in section key; is 'drop' meant?\n" },
-	{ "options of the node", BASE "site a {\nstale_wait = 1s\n"
+	{ "options of the node", BASE "site a {\norigin_stall = 1s\n"
 	  "rule \"/a\" {\nlog_level = debug\n}\n}\n",
-	  AT ":5: no such option 'stale_wait' in section site; it is one of "
+	  AT ":5: no such option 'origin_stall' in section site; it is one of "
 	  "the node, and stands outside of sections\n"
 	  AT ":7: no such option 'log_level' in section rule; it is one of "
 	  "the node, and stands outside of sections\n" },
@@ -99,11 +99,12 @@ static const struct {
 	  AT ":11: rule: \"\" is not a pattern of 1 to 63 bytes\n" },
 	{ "rules that come too late", BASE "site a {\nrule status 404 {\n"
 	  "pass = true\nclient_no_cache = obey\nkey { sort = true }\n"
-	  "purge_addresses = \"::1\"\n}\n}\n",
+	  "purge_addresses = \"::1\"\nstale_wait = 1s\n}\n}\n",
 	  AT ":6: pass: is settled before there is an answer\n"
 	  AT ":7: client_no_cache: is settled before there is an answer\n"
 	  AT ":8: key: is settled before there is an answer\n"
-	  AT ":9: purge_addresses: is settled before there is an answer\n" },
+	  AT ":9: purge_addresses: is settled before there is an answer\n"
+	  AT ":10: stale_wait: is settled before there is an answer\n" },
 	{ "a key twice", BASE "site a {\nkey { sort = true }\n"
 	  "key { drop = a }\n}\n",
 	  AT ":6: key: is given again, after line 5\n" },
@@ -174,6 +175,7 @@ static void test_values_that_are_not_set_stay(void **state)
 	struct config *c = load(
 		BASE "site a {\nfresh_most = 1h\nstale_on_error = 2h\n"
 		"stale_while_revalidate = 3m\nmax_object_size = 5K\n"
+		"stale_wait = 1500ms\n"
 		"key { encodings = true\nsort = true }\n"
 		"rule \"/x\" { max_object_size = 100G\nfresh_most = 9s }\n}\n"
 		"site b { fresh_default = 4s }\n");
@@ -185,6 +187,7 @@ static void test_values_that_are_not_set_stay(void **state)
 	assert_int_equal(a->fresh_most_s, 3600);
 	assert_int_equal(a->stale_on_error_s, 7200);
 	assert_int_equal(a->stale_while_revalidate_s, 180);
+	assert_int_equal(a->stale_wait_ms, 1500);
 	assert_int_equal(a->max_object_bytes, 5 << 10);
 	assert_true(a->encodings && a->sort);
 	assert_int_equal(x->fresh_most_s, 9);
@@ -237,7 +240,8 @@ static const struct {
 	  "purge_addresses 10.0.0.0/8, general, -\n"
 	  "key drop utm_*, conf:7, -\n" },
 	{ "http://x.b/x", CONFIG_EXPLAINED_SETTING, true,
-	  "fresh_least 2m, conf:9, /x\nset_cookie refuse, -, -\n"
+	  "fresh_least 2m, conf:9, /x\nstale_wait 5000ms, -, -\n"
+	  "set_cookie refuse, -, -\n"
 	  "client_no_cache validate, -, -\npass true, conf:8, /x\n"
 	  "purge_addresses 10.0.0.0/8, general, -\n"
 	  "max_object_size 1048576, -, -\nkey drop utm_*, conf:7, -\n"
@@ -259,6 +263,7 @@ static const struct {
 	{ "http://d/", CONFIG_EXPLAINED_ORIGIN, false,
 	  "origin -, none: it is refused with 421, -\n" },
 	{ "http://d/", CONFIG_EXPLAINED_SETTING, true,
+	  "stale_wait 5000ms, -, -\n"
 	  "set_cookie refuse, -, -\nclient_no_cache obey, -, -\n"
 	  "pass false, -, -\npurge_addresses 10.0.0.0/8, general, -\n"
 	  "max_object_size 1048576, -, -\n"

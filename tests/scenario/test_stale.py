@@ -205,3 +205,19 @@ def test_who_joined_waits_no_longer(make_cluster, origin):
         assert page.hung <= 2
     finally:
         page.go.set()
+
+
+def test_the_wait_of_a_site(make_cluster, origin):
+    """It counts in place of the node's, under which nobody gets an answer."""
+    c = make_cluster(1, stale_wait="1h", origin_timeout="1h")
+    c.origin_url = origin.url
+    c.nodes[0].lines = ['site "*" { rule "/a" { stale_wait = 300ms } }']
+    node = c.start().nodes[0]
+    origin.pages["/a"] = page = Hangs()
+    try:
+        assert node.get("/a").body == b"old"
+        r, took = timed(node)
+        assert r.body == b"old" and took >= 0.3
+        assert 'detail="origin-late"' in r.get("Cache-Status")
+    finally:
+        page.go.set()
