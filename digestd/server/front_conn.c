@@ -137,11 +137,14 @@ int front_conn_open(struct front_server *s, int fd,
 
 static void front_conn_end_tls(struct front_conn *c)
 {
+	const char *why;
+
 	if (!c->tls)
 		return;
+	why = tls_session_refusal(c->tls);
 	if (c->phase == FRONT_HANDSHAKE && !c->base.server->stopping)
 		server_count_tls_failure(c->base.server, c->base.address,
-					 tls_session_refusal(c->tls));
+					 *why ? why : "no more of it came");
 	tls_session_free(&c->tls);
 }
 

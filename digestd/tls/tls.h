@@ -84,7 +84,7 @@ struct tls_handshake {
 	struct tls *tls;
 	void *session;
 	bool done;
-	char refused[96]; /* why its certificate was; empty: it was not */
+	char refused[96]; /* why it failed, where that is known; or empty */
 };
 
 /*

@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -209,6 +210,7 @@ static int tls_conn_go_on(struct tls_conn *c)
 		return -EAGAIN;
 	if (code)
 		gnutls_alert_send_appropriate(c->session, code);
+	c->failed = code;
 	return code ? tls_conn_error(code) : 0;
 }
 
@@ -223,6 +225,21 @@ int tls_conn_handshake(struct tls_conn *c)
 			err = tls_conn_flush(c);
 	}
 	return err == -EPIPE ? -ECONNRESET : err;
+}
+
+void tls_conn_failure(const struct tls_conn *c, char *out, size_t room)
+{
+	if (c->failed == GNUTLS_E_FATAL_ALERT_RECEIVED)
+		snprintf(out, room, "it sent the alert \"%s\"",
+			 gnutls_alert_get_name(gnutls_alert_get(c->session)));
+	else if (!c->failed || tls_conn_error(c->failed) == -ECONNRESET)
+		snprintf(out, room, "it hung up");
+	else if (c->failed == GNUTLS_E_DECRYPTION_FAILED)
+		/* OpenSSL's alerts come so, of TLS 1.3 */
+		snprintf(out, room, "it broke off, perhaps as it does not "
+			 "trust the certificate");
+	else
+		snprintf(out, room, "%s", gnutls_strerror(c->failed));
 }
 
 /* Bytes */

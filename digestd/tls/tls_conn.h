@@ -39,6 +39,7 @@ struct tls_conn {
 	bool shaken;           /* the handshake is done, and may be held */
 	bool drained;          /* the socket had no more when last asked... */
 	bool dry;              /* ...and GnuTLS was told so */
+	int failed;            /* GnuTLS's code for why there is no handshake */
 	bool over;             /* nothing comes any more, for this reason: */
 	ssize_t end;           /* what receiving returns */
 	struct tls_rest ahead; /* received, and not asked for yet */
@@ -60,6 +61,9 @@ void tls_conn_free(struct tls_conn *c);
  * the other end is told why.
  */
 int tls_conn_handshake(struct tls_conn *c);
+
+/* Writes why it failed, as a phrase about the other end. */
+void tls_conn_failure(const struct tls_conn *c, char *out, size_t room);
 
 /*
  * Sends of these bytes what the socket takes, in as few records as can be.

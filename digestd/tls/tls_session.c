@@ -45,7 +45,13 @@ void tls_session_free(struct tls_session **session)
 
 int tls_session_handshake(struct tls_session *session)
 {
-	return tls_conn_handshake(&session->conn);
+	int err = tls_conn_handshake(&session->conn);
+	struct tls_handshake *h = &session->handshake;
+
+	if (err && err != -EAGAIN && !h->refused[0])
+		tls_conn_failure(&session->conn, h->refused,
+				 sizeof(h->refused));
+	return err;
 }
 
 int tls_session_offer_h2(struct tls_session *session)

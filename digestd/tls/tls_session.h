@@ -32,7 +32,8 @@ int tls_session_handshake(struct tls_session *session);
 /* After it: whether the client chose HTTP/2. */
 bool tls_session_is_h2(const struct tls_session *session);
 
-/* Why the client's certificate was refused; "": it was not. */
+/* Why the handshake failed, as a phrase about the client, such as why its
+ * certificate was refused; "": it did not. */
 const char *tls_session_refusal(const struct tls_session *session);
 
 /* Returns a number of bytes, 0 at the end that the client has announced,

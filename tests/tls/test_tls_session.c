@@ -393,6 +393,39 @@ static void what_is_no_tls_is_refused(void **state)
 	for (int i = 0; i < 10 && err == -EAGAIN; i++)
 		err = tls_session_handshake(at.server);
 	assert_int_equal(err, -EPROTO);
+	assert_non_null(strstr(tls_session_refusal(at.server), "packet"));
+}
+
+/* What the log says of those that come to no end. */
+static void failures_have_a_reason(void **state)
+{
+	int err = -EAGAIN;
+
+	(void)state;
+	gnutls_priority_set_direct(at.client, "NORMAL:-VERS-ALL:+VERS-TLS1.2",
+				   NULL);
+	assert_int_equal(gnutls_handshake(at.client), GNUTLS_E_AGAIN);
+	assert_int_equal(tls_session_handshake(at.server), -EAGAIN);
+	assert_string_equal(tls_session_refusal(at.server), "");
+	assert_int_equal(gnutls_alert_send(at.client, GNUTLS_AL_FATAL,
+					   GNUTLS_A_UNKNOWN_CA), 0);
+	for (int i = 0; i < 10 && err == -EAGAIN; i++)
+		err = tls_session_handshake(at.server);
+	assert_int_equal(err, -EPROTO);
+	assert_string_equal(tls_session_refusal(at.server),
+			    "it sent the alert \"CA is unknown\"");
+}
+
+static void a_client_that_leaves(void **state)
+{
+	int err = -EAGAIN;
+
+	(void)state;
+	assert_int_equal(shutdown(at.fds[1], SHUT_WR), 0);
+	for (int i = 0; i < 10 && err == -EAGAIN; i++)
+		err = tls_session_handshake(at.server);
+	assert_int_equal(err, -ECONNRESET);
+	assert_string_equal(tls_session_refusal(at.server), "it hung up");
 }
 
 int main(void)
@@ -417,6 +450,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(protocols, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_no_tls_is_refused,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(failures_have_a_reason,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_client_that_leaves, set_up,
+						tear_down),
 	};
 	return cmocka_run_group_tests(tests, set_up_all, tear_down_all);
 }
