@@ -124,11 +124,11 @@ static size_t target_base_len(const struct target *t, const char *reference)
 	return origin + query;
 }
 
-static int target_resolve_relative(const struct target *t,
-				   const char *reference, char **uri)
+/* Makes a URI canonical that begins with so much of the target's. */
+static int target_resolve_behind(const struct target *t, size_t base,
+				 const char *reference, char **uri)
 {
-	size_t base = target_base_len(t, reference), len = strlen(reference);
-	size_t out_len;
+	size_t len = strlen(reference), out_len;
 	char *joined = malloc(base + len + 1);
 	int err = -ENOMEM;
 
@@ -141,25 +141,57 @@ static int target_resolve_relative(const struct target *t,
 	return err;
 }
 
+/* Takes the dot segments out of a canonical URI's path (RFC 3986, 5.2.4). */
+static void target_remove_dots(char *uri)
+{
+	char *path = strchr(strstr(uri, "://") + 3, '/');
+	char *end = path + strcspn(path, "?"), *to = path;
+
+	for (char *from = path; from < end;) {
+		size_t len = strcspn(from + 1, "/?");
+		bool up = len == 2 && !strncmp(from, "/..", 3);
+
+		if (up || (len == 1 && from[1] == '.')) {
+			while (up && to > path && *--to != '/')
+				;
+			if (from + 1 + len == end)
+				*to++ = '/';
+		} else {
+			memmove(to, from, len + 1);
+			to += len + 1;
+		}
+		from += len + 1;
+	}
+	memmove(to, end, strlen(end) + 1);
+}
+
+/* How much of the target stands before a reference: nothing, its scheme, or
+ * what target_base_len() says. */
+static size_t target_kept_len(const struct target *t, const char *reference)
+{
+	if (!strncmp(reference, "//", 2))
+		return strcspn(t->uri, "/");
+	return reference[strcspn(reference, ":/?#")] == ':' ?
+		       0 : target_base_len(t, reference);
+}
+
 int target_same_origin(const struct target *t, const char *reference,
 		       char **uri)
 {
 	size_t origin = (size_t)(t->path - t->uri);
-	size_t len, colon = strcspn(reference, ":/?#");
 	char *found;
-	int err;
+	int err = target_resolve_behind(t, target_kept_len(t, reference),
+					reference, &found);
 
-	if (!strncmp(reference, "//", 2))
-		return -EINVAL;
-	if (reference[colon] != ':')
-		return target_resolve_relative(t, reference, uri);
-	err = target_canonical(reference, strlen(reference), &found, &len);
 	if (err)
 		return err;
-	if (len <= origin || memcmp(found, t->uri, origin + 1)) {
+	if (strncmp(found, t->uri, origin + 1) != 0) {
 		free(found);
 		return -EINVAL;
 	}
+	/* without a path of its own the target's stays as it is */
+	if (reference[0] && reference[0] != '?' && reference[0] != '#')
+		target_remove_dots(found);
 	*uri = found;
 	return 0;
 }

@@ -42,8 +42,8 @@ void target_free(struct target *t);
 /*
  * Resolves a reference (Location, Content-Location) against a target and gives
  * it as a canonical URI in *uri, to be released with free(), if it has the
- * same scheme, host and port. Dot segments stay, as in all keys. Returns 0;
- * -EINVAL for another origin, what starts with two slashes, or what is no
+ * same scheme, host and port. A path in it loses its dot segments, as clients
+ * ask for it without. Returns 0; -EINVAL for another origin, or what is no
  * reference; -ENOMEM.
  */
 int target_same_origin(const struct target *t, const char *reference,
