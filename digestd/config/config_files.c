@@ -11,16 +11,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The text of a file; null: *error says why there is none. */
-static char *config_files_text(const char *path, size_t *len,
+#include "digestd/os/plain_file.h"
+
+/* The first one may be a pipe, such as a shell's <(command). */
+static FILE *config_files_open(const char *path, bool included,
 			       const char **error)
 {
-	FILE *file = fopen(path, "re");
+	FILE *file;
+
+	if (included)
+		return plain_file_open(path, error);
+	file = fopen(path, "re");
+	*error = file ? NULL : strerror(errno);
+	return file;
+}
+
+/* The text of a file; null: *error says why there is none. */
+static char *config_files_text(const char *path, bool included, size_t *len,
+			       const char **error)
+{
+	FILE *file = config_files_open(path, included, error);
 	char *text = NULL;
 	size_t room = 0;
 	ssize_t n;
 
-	*error = file ? NULL : strerror(errno);
 	if (!file)
 		return NULL;
 	errno = 0;
@@ -163,7 +177,8 @@ static int config_files_parse(struct config_files *f, const char *path,
 {
 	const char *error, *kept = config_files_keep(f, path);
 	size_t len;
-	char *text = kept ? config_files_text(path, &len, &error) : NULL;
+	char *text = kept ? config_files_text(path, f->include, &len, &error) :
+			    NULL;
 	int err = 0;
 
 	*out = NULL;

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 
 #include "digestd/os/address.h"
+#include "digestd/os/plain_file.h"
 #include "digestd/os/shell_command.h"
 #include "digestd/os/service_records.h"
 #include "digestd/peers/peer_kind.h"
@@ -172,20 +173,22 @@ static bool member_source_read_file(const struct member_source_ask *ask,
 				    const char *name, struct member_list *list,
 				    struct member_fault *fault)
 {
-	FILE *file = fopen(name, "re");
+	const char *error;
+	FILE *file = plain_file_open(name, &error);
 	char *text = file ? malloc(MEMBER_TEXT_BYTES + 1) : NULL;
 	size_t len = 0;
-	int error = errno;
 	bool well = false;
 
 	(void)ask;
+	if (file && !text)
+		error = strerror(ENOMEM);
 	if (text) {
 		len = fread(text, 1, MEMBER_TEXT_BYTES, file);
 		text[len] = '\0';
-		error = ferror(file) ? errno : 0;
+		error = ferror(file) ? strerror(errno) : NULL;
 	}
-	if (error || !text)
-		member_source_fail(fault, "%s", strerror(error));
+	if (error)
+		member_source_fail(fault, "%s", error);
 	else if (len == MEMBER_TEXT_BYTES)
 		member_source_fail(fault, "is larger than %d bytes",
 				   MEMBER_TEXT_BYTES - 1);

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "digestd/os/plain_file.h"
+
 enum { CHAIN_MAX = 16 }; /* certificates that are looked at for their dates */
 
 int tls_pem_fail(struct tls_fault *fault, enum tls_file file,
@@ -27,8 +29,15 @@ int tls_pem_fail(struct tls_fault *fault, enum tls_file file,
 static int tls_tls_pem_load(const char *path, enum tls_file file,
 			    gnutls_datum_t *out, struct tls_fault *fault)
 {
+	const char *error;
+	FILE *found;
+
 	if (!path)
 		return 0;
+	found = plain_file_open(path, &error);
+	if (!found)
+		return tls_pem_fail(fault, file, "%s", error);
+	fclose(found);
 	errno = 0;
 	if (!gnutls_load_file(path, out))
 		return 0;

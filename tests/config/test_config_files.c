@@ -75,6 +75,18 @@ static void test_faults(void **state)
 	     "%D/conf:6: origin \"o\": url: not given\n");
 }
 
+/* Nobody writes to the pipe, and the reader has clients. */
+static void test_a_pipe_is_no_file(void **state)
+{
+	const char *path = config_path("9.pipe");
+
+	(void)state;
+	assert_int_equal(mkfifo(path, 0600), 0);
+	load(BASE "include \"*.pipe\"\n",
+	     "%D/conf:3: include: %D/9.pipe: not a regular file\n");
+	assert_int_equal(unlink(path), 0);
+}
+
 static void test_depth(void **state)
 {
 	char name[16], text[32];
@@ -113,6 +125,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_in_order),
 		cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_a_pipe_is_no_file),
 		cmocka_unit_test(test_depth),
 		cmocka_unit_test(test_not_in_sections),
 	};

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "digestd/os/service_records.h"
@@ -179,7 +180,7 @@ static void files(void **state)
 {
 	static const char two[] = "n2 http://h:2\nn1 http://h:1\n";
 	static const char bad[] = "n2 http://h:2\nn1 h:1\n";
-	char *large = calloc(1, MEMBER_TEXT_BYTES);
+	char *large = calloc(1, MEMBER_TEXT_BYTES), source[80];
 
 	(void)state;
 	assert_true(read_file_with(two, strlen(two)));
@@ -202,6 +203,11 @@ static void files(void **state)
 	assert_string_equal(fault.what, "No such file or directory");
 	assert_false(read_source("file:/", false));
 	assert_string_equal(fault.what, "Is a directory");
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	snprintf(source, sizeof(source), "file:%s", path);
+	assert_false(read_source(source, false)); /* and waits for nobody */
+	assert_string_equal(fault.what, "not a regular file");
 }
 
 static void commands(void **state)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "digestd/tls/tls.h"
 #include "digestd/tls/tls_client.h"
@@ -137,6 +138,23 @@ static void what_is_wrong_is_named(void **state)
 	}
 }
 
+/* Nobody writes to the pipe, and who reads it has clients. */
+static void a_pipe_is_no_file(void **state)
+{
+	static const char *const names[] = { "pem", "key", "ca" };
+	struct tls_fault fault;
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(names); i++) {
+		write_all();
+		assert_int_equal(remove(certificate_path(names[i])), 0);
+		assert_int_equal(mkfifo(certificate_path(names[i]), 0600), 0);
+		assert_int_equal(make(&fault), -EINVAL);
+		assert_string_equal(fault.text, "not a regular file");
+		assert_int_equal(remove(certificate_path(names[i])), 0);
+	}
+}
+
 /* A file that is being written: it is refused at every length. */
 static void cut_at_every_length(void **state)
 {
@@ -262,6 +280,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whole_files_are_taken),
 		cmocka_unit_test(what_is_wrong_is_named),
+		cmocka_unit_test(a_pipe_is_no_file),
 		cmocka_unit_test(cut_at_every_length),
 		cmocka_unit_test(a_chain_expires),
 		cmocka_unit_test(the_same_files_are_the_same),
