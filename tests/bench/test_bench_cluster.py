@@ -174,6 +174,18 @@ def steps_have_all_requests():
         len(flash.requests) == 2 * 4 * 8
 
 
+def fetches_that_are_given_up_explain_what_they_can():
+    def differ(fetches, received, given_up):
+        return events.unexplained(
+            {"fetches": fetches, "bytes": received, "given_up": given_up},
+            {"requests": 10, "bytes": 1000})
+    assert differ(10, 1000, 0) == (0, 0)
+    assert differ(11, 1000, 0) == (1, 0) and differ(11, 900, 1) == (0, 0)
+    assert differ(13, 1000, 2) == (1, 0)
+    assert differ(9, 900, 5) == (1, 0) and differ(10, 900, 0) == (0, 100)
+    assert differ(10, 1001, 5) == (0, 1)
+
+
 def medians_are_of_numbers():
     rounds = [{"row": "a", "n": n, "late": late, "cpu_ratio": None}
               for n, late in ((1, False), (9, True), (2, False))]
@@ -187,6 +199,7 @@ if __name__ == "__main__":
         write_trace(trace)
         run((placements_are_the_nodes, what_is_missing_is_named,
              clients_of_a_lost_node_go_to_all_others, steps_have_all_requests,
+             fetches_that_are_given_up_explain_what_they_can,
              medians_are_of_numbers, a_front_has_no_hits_of_its_own,
              nodes_that_are_restarted_lose_what_they_held,
              models_agree_with_a_front))

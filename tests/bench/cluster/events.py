@@ -270,15 +270,20 @@ def take_step(system, origin, folder, event, load, step, seen):
     seen.add(part)
 
 
-def unaccounted(system, origin):
+def unexplained(mine, served):
     """By how many fetches, and bytes, the nodes' counts differ from the
-    origin's. Killed nodes are counted up to their end."""
+    origin's. A fetch beside a peer that then answers is given up: the origin
+    may never hear of it, or may have sent more than the node has read."""
+    unheard = mine["fetches"] - served["requests"]
+    unread = served["bytes"] - mine["bytes"]
+    return (max(-unheard, unheard - mine["given_up"], 0),
+            0 if unread > 0 and mine["given_up"] else abs(unread))
+
+
+def unaccounted(system, origin):
+    """Killed nodes are counted up to their end."""
     mine = system.node_counts()
-    if mine is None:
-        return 0, 0
-    served = origin.stats()
-    return (abs(mine["fetches"] - served["requests"]),
-            abs(mine["bytes"] - served["bytes"]))
+    return unexplained(mine, origin.stats()) if mine is not None else (0, 0)
 
 
 def run(make, plan_of, folder, event, load, nodes):

@@ -54,7 +54,8 @@ class System:
 
     def node_counts(self):
         """Bytes between nodes, and requests and bytes from the origin, as the
-        nodes count them; None: they do not."""
+        nodes count them, with the requests that were given up as a peer
+        answered first; None: they do not."""
         return None
 
     # What all have:
@@ -134,6 +135,7 @@ class Digestd(System):
             between=c["peer_bytes"] + d["full_sent_bytes"]
             + d["delta_sent_bytes"],
             fetches=c["origin_fetches"],
+            given_up=c["hedges"] - c["hedges_won"],
             bytes=c["origin_bytes"])
 
     def node_counts(self):
