@@ -16,7 +16,14 @@ def asked(i):
 
 LOG = "".join(f"1000,c{i % 5},http://a/{asked(i)},{9000 + asked(i)}\n"
               for i in range(2000))
-FOLDER = folder_of({"t.csv": ("time,client,url,size\n" + LOG).encode(),
+# Twenty objects, each of which four clients of each of 16 nodes ask for within
+# a second.
+CROWDS = "0,c,http://a/first,1000\n" + "".join(
+    f"{3 + i // 64},c{i % 64},http://a/{i // 64},9000\n"
+    for i in range(20 * 64))
+HEADER = "time,client,url,size\n"
+FOLDER = folder_of({"crowds.csv": (HEADER + CROWDS).encode(),
+                    "t.csv": (HEADER + LOG).encode(),
                     "late.conf": b"publish_min = 1h\npublish_max = 1h\n",
                     "hasty.conf": b"peer_timeout = 100ms\n"
                                   b"peer_budget = 140ms\n",
@@ -61,6 +68,14 @@ def more_nodes_than_a_word_has_bits():
     assert len(rows(*args, "--per-proxy")) == 1 + 64
 
 
+def a_crowd_at_sixteen_nodes_is_one_fetch():
+    """As nodes ship, from an origin that takes 200 ms."""
+    row = rows("run", "--nodes", "daemon", "--counters", "-p", "16", "-s", "1G",
+               "--partition", "round-robin", "--origin-delay", "100",
+               os.path.join(AT, "crowds.csv"))[0]
+    assert row["requests"] == 20 * 64 + 1 and row["origin"] == 21, row
+
+
 def a_seed_means_the_same():
     tail = "--peer-delay", "1-5+20", "--client-delay", "1+1"
     assert nodes(*tail) == nodes(*tail)
@@ -97,6 +112,16 @@ def peers_that_are_too_far_are_not_asked():
     row = nodes("--peer-delay", "60", *far, "--node-options",
                 os.path.join(AT, "hasty.conf"))[0]
     assert row["remote_hits"] == 0 and row["fetches"] > 0, row
+
+
+def those_elsewhere_are_asked_by_price():
+    """Two nodes, each at a location of its own: where the way from one to the
+    other is longer than to the origin, few requests take it, to measure."""
+    apart = "-p", "2", "--locations", "2"
+    near = nodes(*apart, "--far-delay", "5", "--origin-delay", "50")[0]
+    far = nodes(*apart, "--far-delay", "60", "--origin-delay", "5")[0]
+    assert near["remote_hits"] > 100 and near["candidates"] > 100, near
+    assert far["candidates"] < 40, far
 
 
 def behind_a_front_each_object_has_a_node():
@@ -221,9 +246,10 @@ def example_of_the_document():
 
 
 DAEMON = [every_request_is_answered, more_nodes_than_a_word_has_bits,
-          a_seed_means_the_same,
+          a_crowd_at_sixteen_nodes_is_one_fetch, a_seed_means_the_same,
           unpublished_objects_are_missed, faster_requests_find_less,
           delays_are_waited_for, peers_that_are_too_far_are_not_asked,
+          those_elsewhere_are_asked_by_price,
           behind_a_front_each_object_has_a_node,
           those_elsewhere_tell_of_sectors, alone_there_are_no_peers,
           objects_of_another_version_are_fetched,
