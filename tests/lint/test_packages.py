@@ -44,6 +44,7 @@ PROGRAMS = {
     "promtool": "prometheus",
     "prometheus": "prometheus",
     "shellcheck": "shellcheck",
+    "fish": "fish",
     "squid": "squid",
     "systemd-analyze": "systemd",
     "systemd-socket-activate": "systemd",
