@@ -26,8 +26,10 @@ enum {
 	LINGER_US = 20000,  /* until what was sent has mostly arrived */
 	DRIP_US = 1000000,
 	SHORT_BYTES = 1000, /* that are announced */
-	FAILURES_MAX = 150, /* of a node's questions: those under way when the
-			       breaker opens, and probes */
+	FAILURES_MAX = 50,  /* of a node's questions: until the breaker opens,
+			       and probes; and those that are under way then: */
+	UNDER_WAY_US = 300000, /* when the first ones are known to have failed,
+				  and they were asked for all this time */
 	FALSE_MAX = 120,    /* 36 until quarantine, those under way, and again
 			       after it */
 	TRIED = 20,         /* after so many questions it must be noticed */
@@ -64,6 +66,7 @@ static struct {
 	const struct bad_way *way; /* null: there is no such peer */
 	bool bad, met;
 	unsigned nresources;
+	uint64_t failures_max; /* of a node's questions */
 	uint64_t nslices; /* answers that broke off after a whole slice */
 	uint64_t generation;
 	struct wire_listener listener;
@@ -443,12 +446,13 @@ static void bad_accept(void *arg, struct wire *wire)
 
 /* The peer */
 
-void bad_peer_start(unsigned way, unsigned nresources)
+void bad_peer_start(unsigned way, unsigned nresources, uint32_t gap_us)
 {
 	peer.way = &bad_ways[way];
 	peer.bad = peer.met = false;
 	peer.nslices = 0;
 	peer.nresources = nresources;
+	peer.failures_max = FAILURES_MAX + UNDER_WAY_US / gap_us;
 	peer.generation = 1;
 	peer.listener = (struct wire_listener){
 		.name = bad_peer_place,
@@ -493,7 +497,7 @@ static void bad_check_node(unsigned node)
 	    p.health == HEALTH_GOOD)
 		world_fail("a peer that %s is good after %" PRIu64 " failures",
 			   peer.way->name, failed);
-	if (failed > FAILURES_MAX || in_vain > FALSE_MAX)
+	if (failed > peer.failures_max || in_vain > FALSE_MAX)
 		world_fail("a peer that %s is asked %" PRIu64 " times in vain, "
 			   "and %" PRIu64 " times without an answer",
 			   peer.way->name, in_vain, failed);

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * One row each: how it answers for an object, its listener, its digests, and
@@ -44,8 +45,9 @@ enum {
 
 extern const char *const bad_peer_place; /* where it listens */
 
-/* Listens, and goes bad that way from bad_peer_befall() on. */
-void bad_peer_start(unsigned way, unsigned nresources);
+/* Listens, and goes bad that way from bad_peer_befall() on. Clients ask for one
+ * of these resources every gap_us, on average; gap_us > 0. */
+void bad_peer_start(unsigned way, unsigned nresources, uint32_t gap_us);
 void bad_peer_befall(void);
 
 /*

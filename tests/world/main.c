@@ -676,7 +676,7 @@ static void world_begin(void)
 	origin_start(&world.origin);
 	if (world.goes_bad)
 		bad_peer_start(world.seed / BAD_PEER_SEEDS % BAD_PEER_NWAYS,
-			       world.origin.resources);
+			       world.origin.resources, world.clients.gap_us);
 	nodes_start(&world.nodes);
 	if (world.clients.streams)
 		h2_gate_start(world.nodes.nnodes, &world.streams);
