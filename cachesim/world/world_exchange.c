@@ -500,6 +500,10 @@ int server_new(struct loop *loop, const struct server_settings *settings,
 	if (!s)
 		return -ENOMEM;
 	s->name = strdup(settings->listen);
+	if (!s->name) {
+		free(s);
+		return -ENOMEM;
+	}
 	s->loop = loop;
 	s->strict = settings->strict;
 	s->handler = handler;
