@@ -105,8 +105,9 @@ static void service_on_view(void *arg)
 		offers_follow(s->offers, view);
 	if (view && s->share)
 		table_share_set_view(s->share, view);
-	if (part_settings_has_tiers(s->config))
-		cache_set_view(s->cache, view);
+	/* the configuration may say by now that it has no tiers, which holds
+	 * from the next start on */
+	cache_set_view(s->cache, view);
 	peerset_unref(view);
 	service_look_ready(s);
 }

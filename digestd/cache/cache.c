@@ -289,10 +289,17 @@ void cache_limit(struct cache *cache, uint64_t max_bytes, uint64_t disk_bytes,
 		disk_limit(cache->disk, disk_bytes);
 }
 
+static bool cache_has_tiers(const struct cache *cache)
+{
+	return cache->shards[0].main.copies || cache->ondisk.copies;
+}
+
 void cache_set_view(struct cache *cache, struct peerset *view)
 {
 	struct peerset *last;
 
+	if (!cache_has_tiers(cache))
+		return;
 	cache_enter(cache);
 	last = cache->view;
 	cache->view = view ? peerset_ref(view) : NULL;

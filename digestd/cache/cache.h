@@ -84,7 +84,7 @@ struct catalog *cache_lock(struct cache *cache);
 void cache_unlock(struct cache *cache);
 
 /* Takes a reference to what peers have, from now on; null: nothing. For
- * tiers, which keep the last copy of all. */
+ * tiers, which keep the last copy of all; a cache without any takes none. */
 void cache_set_view(struct cache *cache, struct peerset *view);
 
 /* A request that memory and disk could not answer: see eviction_tiers_missed(),

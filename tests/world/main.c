@@ -69,6 +69,9 @@ static const uint64_t world_failed_once[] = {
 		 was purged meanwhile back at the next start */
 	51430, /* a peer that a hedge had beaten was counted as a hit when its
 		 * header came, before its body broke off */
+	60007577, /* after a reload with another placement, which only a start
+		     takes, the cache kept the last view, and the numbers of
+		     peers in it: new ones had none, and no digest */
 	60001146, /* who waited for the end of a large body got what was stale,
 		     while that was on its way */
 	40003725, /* what was purged while no peer was listed was not told to
