@@ -95,7 +95,7 @@ bool origin_set_outcome(struct origin_set *s, unsigned i,
 	if (outcome == ORIGIN_ANSWERED || outcome == ORIGIN_ERROR)
 		m->silent = false;
 	if (outcome != ORIGIN_ANSWERED)
-		s->trouble_ms = now_ms;
+		m->trouble_ms = now_ms;
 	/* it was asked as all are out: it is tried soon, however often it has
 	 * failed before */
 	if (outcome == ORIGIN_ANSWERED)
@@ -145,13 +145,21 @@ void origin_set_unanswered(struct origin_set *s, unsigned i, int64_t asked_ms,
 	if (answered_ms > asked_ms)
 		return;
 	origin_set_at(s, i)->silent = true;
-	s->trouble_ms = now_ms;
+	origin_set_at(s, i)->trouble_ms = now_ms;
+}
+
+/* Whether what its last request came to still says something of the next. */
+static bool origin_member_is_known(const struct origin_member *m,
+				   int64_t now_ms)
+{
+	return m->down ||
+	       origin_set_since(m->trouble_ms, now_ms) < ORIGIN_KNOWN_MS;
 }
 
 enum origin_condition origin_set_condition(const struct origin_set *s,
 					   int64_t now_ms)
 {
-	unsigned there = 0, up = 0, silent = 0, down = 0;
+	unsigned there = 0, up = 0, silent = 0, known = 0;
 
 	for (unsigned i = 0; i < s->end; i++) {
 		const struct origin_member *m = &s->at[i];
@@ -159,13 +167,10 @@ enum origin_condition origin_set_condition(const struct origin_set *s,
 		there += m->there;
 		up += origin_member_is_up(m);
 		silent += m->there && m->silent;
-		down += m->there && m->down;
+		known += m->there && origin_member_is_known(m, now_ms);
 	}
 	/* one of several, which has failed once, may serve by now */
-	if (!there || up > (there == 1 && silent))
-		return ORIGIN_SERVES;
-	if (down < there &&
-	    origin_set_since(s->trouble_ms, now_ms) >= ORIGIN_KNOWN_MS)
+	if (!there || up > (there == 1 && silent) || known < there)
 		return ORIGIN_SERVES;
 	return silent == there ? ORIGIN_SILENT : ORIGIN_FAILS;
 }
@@ -174,7 +179,9 @@ bool origin_set_take_trial(struct origin_set *s, int64_t now_ms)
 {
 	if (s->trial_ms && now_ms - s->trial_ms < ORIGIN_TRIAL_MS)
 		return false;
-	s->trial_ms = s->trouble_ms = now_ms;
+	s->trial_ms = now_ms;
+	for (unsigned i = 0; i < s->end; i++)
+		s->at[i].trouble_ms = now_ms; /* it asks all of them */
 	return true;
 }
 

@@ -20,7 +20,8 @@
  * Silence: an origin has said nothing since before a request that it left
  * unanswered; any answer, an error too, ends it. One that is alone need not be
  * out for that: of several another one is asked first. What nobody has tried
- * again for ORIGIN_KNOWN_MS is not known any more, but by checks.
+ * again for ORIGIN_KNOWN_MS is not known any more, of each by itself, but by
+ * checks.
  *
  * What an origin answers to one request says little: a page may be broken, or
  * slow, at all of them. So an error or a delay is an outcome only when another
@@ -101,6 +102,7 @@ struct origin_member {
 	unsigned good_checks, bad_checks; /* in a row */
 	bool was_out; /* since up_ms it is back */
 	int64_t up_ms, trial_ms;
+	int64_t trouble_ms; /* the last failure, or trial of all */
 	unsigned outstanding;
 	uint32_t time; /* smoothed, in ORIGIN_TIME_UNIT; 0: none yet */
 	int64_t measured_ms;
@@ -115,7 +117,6 @@ struct origin_set {
 	int64_t retries_spent; /* in hundredths, not yet earned back */
 	int64_t earned_ms;     /* up to here */
 	int64_t trial_ms;      /* while none of them serves; 0: none yet */
-	int64_t trouble_ms;    /* the last failure, or trial */
 };
 
 /* What is known of all of them together. */

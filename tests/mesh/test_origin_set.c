@@ -479,6 +479,28 @@ static void test_what_is_not_known_any_more(void **state)
 	assert_int_equal(origin_set_condition(&s, 10 * late_ms), ORIGIN_SILENT);
 }
 
+/* What one comes to says nothing of another. */
+static void test_each_is_known_by_itself(void **state)
+{
+	const int64_t late_ms = BEGIN_MS + ORIGIN_KNOWN_MS;
+	static struct origin_set s;
+
+	(void)state;
+	fill(&s, 2, 0);
+	for (unsigned i = 0; i < 2; i++) {
+		for (unsigned k = 0; k < policy.failures; k++)
+			origin_set_outcome(&s, i, &policy, ORIGIN_FAILED,
+					   BEGIN_MS);
+		origin_set_unanswered(&s, i, BEGIN_MS, 0, BEGIN_MS);
+	}
+	assert_int_equal(origin_set_condition(&s, BEGIN_MS), ORIGIN_SILENT);
+	origin_set_outcome(&s, 1, &policy, ORIGIN_FAILED, late_ms);
+	origin_set_unanswered(&s, 1, late_ms, 0, late_ms);
+	assert_int_equal(origin_set_condition(&s, late_ms), ORIGIN_SERVES);
+	origin_set_unanswered(&s, 0, late_ms, 0, late_ms);
+	assert_int_equal(origin_set_condition(&s, late_ms), ORIGIN_SILENT);
+}
+
 /* While they fail, one request in a second asks them. */
 static void test_trials(void **state)
 {
@@ -557,6 +579,7 @@ int main(void)
 		cmocka_unit_test(test_retries),
 		cmocka_unit_test(test_retries_of_what_nobody_got),
 		cmocka_unit_test(test_conditions),
+		cmocka_unit_test(test_each_is_known_by_itself),
 		cmocka_unit_test(test_what_is_not_known_any_more),
 		cmocka_unit_test(test_trials),
 		cmocka_unit_test(test_any_story),
