@@ -33,6 +33,7 @@
 #include "tests/world/clients.h"
 #include "cachesim/world/nodes.h"
 #include "tests/world/cut.h"
+#include "tests/world/failed_once.h"
 #include "tests/world/h2_gate.h"
 #include "tests/world/locations.h"
 #include "tests/world/world_disk.h"
@@ -59,28 +60,6 @@ enum {
 	BAD_PEER_TAKEN_US = 1000000, /* until all have its digest */
 	BAD_PEER_WORLDS = BAD_PEER_SEEDS * BAD_PEER_NWAYS, /* meet each way */
 	PAIRS_REQUESTS = 1000000, /* that meet every pair, see pairs.h */
-};
-
-/* Worlds that have failed, and what they have shown. */
-static const uint64_t world_failed_once[] = {
-	2500, /* slices were asked of peers of which none may be kept: replies
-		 waited for them until they broke off */
-	1526, /* a node that could not read its disk did without, and had what
-		 was purged meanwhile back at the next start */
-	51430, /* a peer that a hedge had beaten was counted as a hit when its
-		 * header came, before its body broke off */
-	60007577, /* after a reload with another placement, which only a start
-		     takes, the cache kept the last view, and the numbers of
-		     peers in it: new ones had none, and no digest */
-	60001146, /* who waited for the end of a large body got what was stale,
-		     while that was on its way */
-	40003725, /* what was purged while no peer was listed was not told to
-		     one that was listed later */
-};
-
-enum {
-	WORLDS_FAILED_ONCE =
-		sizeof(world_failed_once) / sizeof(world_failed_once[0]),
 };
 
 static struct {
@@ -774,7 +753,7 @@ static bool world_has_missed(uint64_t worlds)
 /* Of the i-th world, from 0 on. */
 static uint64_t world_seed_of(const struct arguments *a, uint64_t i)
 {
-	return i < a->worlds ? a->seed + i : world_failed_once[i - a->worlds];
+	return i < a->worlds ? a->seed + i : failed_once[i - a->worlds];
 }
 
 int main(int argc, char **argv)
@@ -788,7 +767,7 @@ int main(int argc, char **argv)
 	arguments_read(argc, argv, &a);
 	world.cut = a.cut;
 	world.verbose = a.verbose;
-	n = a.worlds + (a.chosen ? 0 : WORLDS_FAILED_ONCE);
+	n = a.worlds + (a.chosen ? 0 : failed_once_count);
 	printf("1..%" PRIu64 "\n", n);
 	for (uint64_t i = 1; i <= n; i++) {
 		world.seed = world_seed_of(&a, i - 1);
