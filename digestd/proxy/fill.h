@@ -258,6 +258,10 @@ void fill_record_outcome(struct fill *f, enum peer_outcome kind,
 void fill_count_failure(struct fill *f, enum fetch_result result,
 			enum trouble cause);
 
+/* Counts an origin whose Date, in these fields, is so far behind the clock here
+ * that what it says is fresh is stale when it comes. */
+void fill_count_skew(struct fill *f, const struct fields *fields);
+
 /* The same of whom it asks from now on, of a fetch's end, and of a response
  * that is not stored (or is, for NOT_STORED_YES). */
 void fill_figures_begin(struct fill *f);

@@ -2,9 +2,15 @@
  * What is counted of fetches from origins and peers: troubles, and figures by
  * name.
  */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "digestd/http/httpdate.h"
 #include "digestd/os/troubles.h"
 #include "digestd/proxy/fill.h"
 #include "digestd/proxy/unstored.h"
+
+enum { SKEW_S = 5 }; /* between clocks, is no trouble */
 
 void fill_count_failure(struct fill *f, enum fetch_result result,
 			enum trouble cause)
@@ -23,6 +29,28 @@ void fill_count_failure(struct fill *f, enum fetch_result result,
 			     peer ? UPSTREAM_peer : UPSTREAM_origin,
 			     peer ? f->peer->name : fill_origin_label(f),
 			     cause ? cause : trouble_of_result(result), NULL,
+			     worker_now_ms(f->worker));
+}
+
+void fill_count_skew(struct fill *f, const struct fields *fields)
+{
+	const struct freshness_spans spans = freshness_spans(&f->freshness);
+	const char *text = fields_get(fields, "Date");
+	int64_t wall_s = worker_wall_s(f->worker), date_s;
+	char detail[96];
+
+	if (!f->freshness.explicit || spans.lifetime_s <= 0 || !text ||
+	    !httpdate_parse(text, wall_s, &date_s) ||
+	    wall_s - date_s < spans.lifetime_s)
+		return;
+	/* an answer that was long under way, or in a cache, may be old */
+	if (wall_s - date_s <= SKEW_S + fill_elapsed_ms(f) / 1000 ||
+	    fields_get(fields, "Age"))
+		return;
+	snprintf(detail, sizeof(detail), "its Date is %" PRId64 " s behind: "
+		 "what it sends is stale when it comes", wall_s - date_s);
+	troubles_of_upstream(f->worker->shared.troubles, UPSTREAM_origin,
+			     fill_origin_label(f), TROUBLE_clock_skew, detail,
 			     worker_now_ms(f->worker));
 }
 

@@ -480,6 +480,7 @@ static enum node_head fill_read_usable(struct fill *f, unsigned status,
 	if (fill_take_response(f, status, fields, body_len) ||
 	    (status == 101 && fill_tunnel_begin(f, fields)))
 		return NODE_HEAD_NOMEM;
+	fill_count_skew(f, fields);
 	if (node_fill_is_for_slices(&f->node))
 		return fill_cut_read(f, body_len);
 	if (fill_cut_begins(f, body_len))

@@ -67,6 +67,12 @@ def wait(_request, connection):
     connection.recv(1)
 
 
+def hour_behind(_request, _connection):
+    past = email.utils.formatdate(time.time() - 3600, usegmt=True)
+    return servers.response(200, {"Date": past,
+                                  "Cache-Control": "max-age=60"}, b"x")
+
+
 @contextlib.contextmanager
 def without_tls():
     """A port of a server that does not wait for a whole request."""
@@ -111,6 +117,7 @@ def bad_origins(serve, folder):
         (serve(babble).url, "bad-header"),
         (serve(break_off).url, "cut-body"),
         (serve(wait).url, "timeout-answer"),
+        (serve(hour_behind).url, "clock-skew"),
     ]
     if not shutil.which("openssl"):
         return rows, None
