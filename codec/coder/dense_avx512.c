@@ -272,6 +272,19 @@ INLINE __m512i dense_avx512_pack(__m512i a, __m512i b)
 	return _mm512_permutex2var_epi8(a, _mm512_loadu_si512(low), b);
 }
 
+/*
+ * Have the words of the rounds to come fetched. Where they begin depends on all
+ * that is decoded before, so a processor asks for them too late by itself, and
+ * then has nothing to do: without, decoding takes half as long again where the
+ * payload is not in the nearer caches. It may be an address beyond the end.
+ */
+INLINE void dense_avx512_fetch(const uint8_t *words)
+{
+	enum { AHEAD = 1024 }; /* 256 to 2048 make no difference */
+
+	__builtin_prefetch((const void *)((uintptr_t)words + AHEAD));
+}
+
 /* The ranks of two pairs' next bytes, or of one pair's (and garbage). */
 INLINE __m512i dense_avx512_decode_pairs(struct states *s,
 					 const struct columns *c,
@@ -334,6 +347,7 @@ INLINE void dense_avx512_decode_rounds(struct scd__dense_decoding *d,
 	for (unsigned i = 0; i < npairs; i++)
 		s[i] = dense_avx512_load_states(d->state + i * WIDTH);
 	for (; rounds > 0 && (size_t)(d->end - at) >= 2 * nlanes; rounds--) {
+		dense_avx512_fetch(at);
 		UNROLL
 		for (unsigned i = 0; i < npairs; i += 2) {
 			__m512i v = dense_avx512_decode_pairs(
