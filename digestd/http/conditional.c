@@ -107,6 +107,18 @@ int conditional_validate(const struct fields *stored, struct fields *request)
 	return 0;
 }
 
+bool conditional_describes(const struct fields *header,
+			   const struct fields *stored)
+{
+	const char *tag = fields_get(header, "ETag");
+	const char *old_tag = fields_get(stored, "ETag");
+	const char *len = fields_get(header, "Content-Length");
+	const char *old_len = fields_get(stored, "Content-Length");
+
+	return tag && old_tag && *tag == '"' && !strcmp(tag, old_tag) &&
+	       (!len || !old_len || !strcmp(len, old_len));
+}
+
 bool conditional_confirms(const struct fields *not_modified,
 			  const struct fields *stored)
 {

@@ -33,6 +33,13 @@ bool conditional_has_validator(const struct fields *stored);
 int conditional_validate(const struct fields *stored, struct fields *request);
 
 /*
+ * Whether the header of a 200 is that of the stored response (RFC 9111, 4.3.5):
+ * by the same strong ETag, with no other length.
+ */
+bool conditional_describes(const struct fields *header,
+			   const struct fields *stored);
+
+/*
  * Whether a 304 speaks of the stored response (RFC 9111, 4.3.4), whose
  * validators the origin was asked with. It does with the same ETag, weakly
  * compared, or the same Last-Modified, or with neither. An ETag that differs

@@ -103,6 +103,7 @@ unsigned node_keep_invalidates(const struct node_keep_change *c)
 {
 	if (c->unsafe && c->status < 400)
 		return NODE_DROP_TARGET | NODE_DROP_NAMED;
-	return c->head && c->validating && c->status == 200 ? NODE_DROP_TARGET :
-							      0;
+	return c->head && c->validating && c->status == 200 && !c->same
+		       ? NODE_DROP_TARGET
+		       : 0;
 }

@@ -60,6 +60,7 @@ struct node_keep_change {
 	bool unsafe;	 /* what it answers may have changed something */
 	bool head;	 /* it answers HEAD */
 	bool validating; /* which asked about what is stored */
+	bool same;	 /* and it is of that, see conditional_describes() */
 };
 
 enum node_keep_drop {

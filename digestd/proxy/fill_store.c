@@ -758,6 +758,19 @@ enum peer_outcome fill_judge_refreshed(const struct fill *f,
 	return node_answer_of_peer_304(&answer);
 }
 
+/* Whether what has come is the header of what was asked about. */
+static bool fill_store_is_described(const struct fill *f)
+{
+	struct fields stored;
+	bool same;
+
+	if (!f->q->head || !f->stale || cached_fields(f->stale, &stored))
+		return false;
+	same = conditional_describes(&f->response, &stored);
+	fields_free(&stored);
+	return same;
+}
+
 void fill_invalidate(struct fill *f)
 {
 	const struct node_keep_change change = {
@@ -765,6 +778,7 @@ void fill_invalidate(struct fill *f)
 		.unsafe = f->q->unsafe,
 		.head = f->q->head,
 		.validating = f->validating,
+		.same = fill_store_is_described(f),
 	};
 	unsigned drop = node_keep_invalidates(&change);
 	struct fill_dropped dropped = { .seq = 0 };

@@ -143,6 +143,38 @@ static void confirming(void **state)
 	}
 }
 
+static void describing(void **state)
+{
+	static const struct {
+		const char *header, *stored;
+		bool describes;
+	} rows[] = {
+		{ "ETag: \"a\"", "ETag: \"a\"\nContent-Length: 5", true },
+		{ "ETag: \"a\"\nContent-Length: 5",
+		  "ETag: \"a\"\nContent-Length: 5", true },
+		{ "ETag: \"a\"\nContent-Length: 6",
+		  "ETag: \"a\"\nContent-Length: 5", false },
+		{ "ETag: \"b\"", "ETag: \"a\"", false },
+		{ "ETag: W/\"a\"", "ETag: W/\"a\"", false },
+		{ NULL, "ETag: \"a\"", false },
+		{ "ETag: \"a\"", NULL, false },
+		{ "Last-Modified: " THEN, "Last-Modified: " THEN, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		struct fields header, stored;
+
+		message_must(&header, rows[i].header);
+		message_must(&stored, rows[i].stored);
+		if (conditional_describes(&header, &stored) !=
+		    rows[i].describes)
+			fail_msg("row %zu", i);
+		fields_free(&header);
+		fields_free(&stored);
+	}
+}
+
 static const struct {
 	const char *stored, *news, *updated;
 } updates[] = {
@@ -272,6 +304,7 @@ int main(void)
 		cmocka_unit_test(answering),
 		cmocka_unit_test(asking),
 		cmocka_unit_test(confirming),
+		cmocka_unit_test(describing),
 		cmocka_unit_test(updating),
 		cmocka_unit_test(fields_of_304),
 		cmocka_unit_test(freshness_of_304),

@@ -145,6 +145,7 @@ static const struct {
 	{ { .status = 500, .unsafe = true }, 0 },
 	{ { .status = 200, .head = true }, 0 },
 	{ { .status = 200, .head = true, .validating = true }, NODE_DROP_TARGET },
+	{ { .status = 200, .head = true, .validating = true, .same = true }, 0 },
 	{ { .status = 404, .head = true, .validating = true }, 0 },
 	{ { .status = 200, .validating = true }, 0 }, /* takes its place */
 };

@@ -53,6 +53,15 @@ def test_head_that_differs_invalidates(node, origin):
         assert node.get("/a").source == "hit"
 
 
+def test_head_that_is_the_same_leaves_it(node, origin):
+    """Of an origin that does not look at conditions of HEAD."""
+    origin.set("/a", **fresh(b"hello", ETag='"1"'))
+    node.get("/a")
+    r = node.get("/a", method="HEAD", headers={"Cache-Control": "no-cache"})
+    assert r.status == 200 and origin.count() == 2
+    assert node.get("/a").source == "hit" and origin.count() == 2
+
+
 def test_hits_in_a_row_differ_where_they_must(node, origin):
     """The third one and on are answered with what the second has left."""
     origin.set("/a", **fresh(b"hello", ETag='"1"', Vary="X-V"))
