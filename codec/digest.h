@@ -110,9 +110,9 @@ static inline bool scd_digest_is_delta(const struct scd_digest_info *info)
 
 /*
  * What a reader accepts. No digest within the limits is longer than
- * SCD_DIGEST_HEADER_BYTES + (max_bits + 7) / 8 + 16 bytes, and none makes the
- * reader allocate more than the (max_bits + 7) / 8 bytes of its array. A list
- * has no array: an entry counts as 64 bits.
+ * SCD_DIGEST_HEADER_BYTES + (max_bits + 7) / 8 + 16 bytes, or makes a reader
+ * allocate more than the (max_bits + 7) / 8 bytes of its array, and a quarter
+ * to fill huge pages. A list has no array: an entry counts as 64 bits.
  *
  * max_expansion bounds that by the length of the message too: a full digest of
  * more than SCD_DIGEST_FREE_BYTES of memory, or a counting one, is refused if

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "codec/coder/bits.h"
+#include "codec/filter/bloom_raw.h"
+#include "codec/array_memory.h"
 
 /* Keys whose bytes are fetched together: more than memory is asked for at a
  * time, and still on the stack. */
@@ -29,7 +31,8 @@ size_t scd_bloom_bytes(const struct scd_bloom *b)
 	return (size_t)(b->nbits / 8 + (b->nbits % 8 != 0));
 }
 
-int scd_bloom_init(struct scd_bloom *b, uint64_t nbits, unsigned nhash)
+static int bloom_make(struct scd_bloom *b, uint64_t nbits, unsigned nhash,
+		      void *(*allocate)(size_t len))
 {
 	struct scd_bloom new = { .nbits = nbits, .nhash = nhash };
 
@@ -39,11 +42,21 @@ int scd_bloom_init(struct scd_bloom *b, uint64_t nbits, unsigned nhash)
 		return SCD_ENOMEM; /* on a machine of 32 bits */
 	if (nhash < 1 || nhash > SCD_MAX_HASH)
 		return SCD_EINVAL;
-	new.bits = calloc(1, scd_bloom_bytes(&new));
+	new.bits = allocate(scd_bloom_bytes(&new));
 	if (!new.bits)
 		return SCD_ENOMEM;
 	*b = new;
 	return SCD_OK;
+}
+
+int scd_bloom_init(struct scd_bloom *b, uint64_t nbits, unsigned nhash)
+{
+	return bloom_make(b, nbits, nhash, scd__array_memory_zeros);
+}
+
+int scd__bloom_raw(struct scd_bloom *b, uint64_t nbits, unsigned nhash)
+{
+	return bloom_make(b, nbits, nhash, scd__array_memory);
 }
 
 int scd_bloom_copy(const struct scd_bloom *b, struct scd_bloom *copy)
@@ -51,7 +64,7 @@ int scd_bloom_copy(const struct scd_bloom *b, struct scd_bloom *copy)
 	struct scd_bloom new = *b;
 
 	bloom_check(b);
-	new.bits = malloc(scd_bloom_bytes(b));
+	new.bits = scd__array_memory(scd_bloom_bytes(b));
 	if (!new.bits)
 		return SCD_ENOMEM;
 	memcpy(new.bits, b->bits, scd_bloom_bytes(b));

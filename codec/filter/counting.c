@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "codec/filter/counting_state.h"
+#include "codec/array_memory.h"
 
 int scd_counting_new(struct scd_counting **out, uint64_t nbits, unsigned nhash)
 {
@@ -21,7 +22,7 @@ int scd_counting_new(struct scd_counting **out, uint64_t nbits, unsigned nhash)
 	if (error)
 		goto fail;
 	error = SCD_ENOMEM;
-	c->counters = calloc(1, scd__counter_bytes(c));
+	c->counters = scd__array_memory_zeros(scd__counter_bytes(c));
 	if (!c->counters)
 		goto fail;
 	*out = c;

@@ -11,6 +11,7 @@
 
 #include "codec/bloom.h"
 #include "codec/coder/coder.h"
+#include "codec/filter/bloom_raw.h"
 #include "codec/list.h"
 #include "codec/wire/frame.h"
 
@@ -319,7 +320,7 @@ int scd_digest_decode(const uint8_t *in, size_t len,
 		return error;
 	if (parsed.kind != SCD_FULL)
 		return SCD_EBASE;
-	error = scd_bloom_init(&fresh, parsed.nbits, parsed.nhash);
+	error = scd__bloom_raw(&fresh, parsed.nbits, parsed.nhash);
 	if (error)
 		return error;
 	fresh.hashing = parsed.hashing;

@@ -11,6 +11,7 @@
 
 #include "codec/coder/coder.h"
 #include "codec/cursor.h"
+#include "codec/array_memory.h"
 
 enum {
 	FRAME_VERSION = 1,
@@ -128,7 +129,7 @@ int scd__frame_begin(size_t cap, struct scd__writer *payload)
 
 	if (cap > SIZE_MAX - SCD_DIGEST_HEADER_BYTES)
 		return SCD_ENOMEM;
-	frame = malloc(SCD_DIGEST_HEADER_BYTES + cap);
+	frame = scd__array_memory(SCD_DIGEST_HEADER_BYTES + cap);
 	if (!frame)
 		return SCD_ENOMEM;
 	*payload = scd__writer(frame + SCD_DIGEST_HEADER_BYTES, cap);

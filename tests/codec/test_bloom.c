@@ -7,6 +7,8 @@
 #include <math.h>
 
 #include "codec/bloom.h"
+#include "codec/coder/bits.h"
+#include "codec/array_memory.h"
 #include "tests/codec/alloc.h"
 #include "tests/codec/random.h"
 
@@ -324,6 +326,59 @@ static void estimates_are_close(void **state)
 	scd_bloom_free(&b);
 }
 
+/* Bytes [from, to) of an array, for all of the ends that vectors may have. */
+static void ones_are_counted_anywhere(void **state)
+{
+	uint8_t bytes[400];
+	uint64_t seed = 7;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)random_next(&seed);
+	for (size_t from = 0; from < 70; from++) {
+		uint64_t ones = 0;
+
+		for (size_t to = from; to <= sizeof(bytes); to++) {
+			assert_int_equal(scd__count_ones(bytes + from,
+							 to - from),
+					 ones);
+			if (to < sizeof(bytes))
+				ones += (unsigned)__builtin_popcount(bytes[to]);
+		}
+	}
+}
+
+/* Whole huge pages, where that takes a quarter more at most. */
+static void large_arrays_fill_huge_pages(void **state)
+{
+	const size_t page = SCD__HUGE_PAGE, below = page / 5 * 4 - 9;
+
+	(void)state;
+	assert_int_equal(scd__array_memory_size(1), 1);
+	assert_int_equal(scd__array_memory_size(page / 2), page / 2);
+	assert_int_equal(scd__array_memory_size(below), below);
+	assert_int_equal(scd__array_memory_size(below + 18), page);
+	assert_int_equal(scd__array_memory_size(page), page);
+	assert_int_equal(scd__array_memory_size(page + 1), page + 1);
+	assert_int_equal(scd__array_memory_size(9 * page - 1), 9 * page);
+	assert_int_equal(scd__array_memory_size(SIZE_MAX), SIZE_MAX);
+}
+
+/* Also where the memory was in use before. */
+static void large_filters_are_empty(void **state)
+{
+	const uint64_t nbits = UINT64_C(8) * SCD__HUGE_PAGE + 9;
+	struct scd_bloom b;
+
+	(void)state;
+	for (int round = 0; round < 3; round++) {
+		make(&b, nbits, 2);
+		assert_int_equal(scd_bloom_ones(&b), 0);
+		memset(b.bits, 0xff, scd_bloom_bytes(&b));
+		scd_bloom_free(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -339,6 +394,9 @@ int main(void)
 		cmocka_unit_test(only_powers_of_two_fold),
 		cmocka_unit_test(folding_without_memory),
 		cmocka_unit_test(estimates_are_close),
+		cmocka_unit_test(ones_are_counted_anywhere),
+		cmocka_unit_test(large_arrays_fill_huge_pages),
+		cmocka_unit_test(large_filters_are_empty),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,10 +8,10 @@ it takes from outside is in MAY_CALL, a list that grows with a reason only.
 import re
 import subprocess
 
-# The C library as far as it is a function of its arguments, and memory; and
-# what the processor can do, which never changes.
+# The C library as far as it is a function of its arguments, and memory, with
+# advice on its pages; and what the processor can do, which never changes.
 MAY_CALL = set("""
-    malloc calloc realloc free strndup strdup
+    malloc calloc realloc aligned_alloc madvise free strndup strdup
     memchr memcmp memcpy memmove memset bcmp
     strcasecmp strchr strcmp strcspn strlen strncasecmp strncmp strnlen
     strpbrk strrchr strspn strstr
