@@ -26,7 +26,8 @@ import sys
 SOURCE = os.path.realpath(os.environ.get("top_srcdir", "."))
 PARTS = ("codec", "digestd", "cachesim")
 FILES_AT_ONCE = 40
-ASSERTION = re.compile(r"\b(?:_Static_)?assert\s*\(")
+# With those that Varnish has for its modules.
+ASSERTION = re.compile(r"\b(?:(?:_Static_)?assert|AN|CHECK_OBJ_NOTNULL)\s*\(")
 SWITCH = re.compile(r"\bswitch\s*\(")
 CASE = re.compile(r"\b(case\s[^:]*|default\s*):")
 ENUMERATOR = re.compile(r"case\s+[A-Z][A-Z0-9_]*")
