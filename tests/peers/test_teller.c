@@ -734,7 +734,7 @@ static void what_is_an_answer_to_a_question(void **state)
  * are kept, however many there are. */
 static void who_is_gone_is_forgotten(void **state)
 {
-	char name[8];
+	char name[16];
 	struct upstream peer[PEERS];
 	struct teller_settings s = settings_of(0, 1, peer);
 
