@@ -4,6 +4,7 @@
  * calls nobody back.
  */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -14,7 +15,13 @@
 #include "tests/codec/sample.h"
 #include "tests/rounds.h"
 
-enum { NBITS = 1 << 16, NONES = 4000, LARGE_BITS = 1 << 27, WAIT_MS = 20000 };
+enum {
+	NBITS = 1 << 16,
+	NONES = 4000,
+	LARGE_BITS = 1 << 27,
+	WAIT_MS = 20000,
+	TURNS = 5,
+};
 
 struct fixture {
 	struct loop *loop;
@@ -64,11 +71,11 @@ static struct digest_body delta_body(const struct scd_bloom *base,
 	return body_of(bytes, len);
 }
 
-static int start(struct fixture *f, struct digest_body body,
-		 struct peer_digest *base, struct digest_job **job)
+static int start_kind(struct fixture *f, const struct peer_kind *kind,
+		      struct digest_body body, struct peer_digest *base,
+		      struct digest_job **job)
 {
-	struct digest_expected e = {&peer_kind_digestd, &f->limits, base,
-				    base, {NULL, 0}};
+	struct digest_expected e = {kind, &f->limits, base, base, {NULL, 0}};
 	int err = digest_decoder_start(f->decoder, &body, &e, job);
 
 	assert_null(body.bytes);
@@ -77,21 +84,27 @@ static int start(struct fixture *f, struct digest_body body,
 	return err;
 }
 
-/* Turns the loop until so many calls have come; returns the turns. */
-static unsigned turn_until(struct fixture *f, unsigned calls)
+static int start(struct fixture *f, struct digest_body body,
+		 struct peer_digest *base, struct digest_job **job)
 {
-	const struct timespec pause = {.tv_nsec = 200000};
+	return start_kind(f, &peer_kind_digestd, body, base, job);
+}
+
+static const struct timespec short_pause = {.tv_nsec = 200000};
+static atomic_uint turns;
+
+/* Turns the loop until so many calls have come. */
+static void turn_until(struct fixture *f, unsigned calls)
+{
 	int64_t end_ms =
 		loop_now_ms(f->loop) + WAIT_MS * rounds_slowness();
-	unsigned turns = 0;
 
 	while (f->calls < calls && loop_now_ms(f->loop) < end_ms) {
 		assert_int_equal(loop_turn(f->loop, 0), 0);
-		nanosleep(&pause, NULL);
-		turns++;
+		nanosleep(&short_pause, NULL);
+		atomic_fetch_add(&turns, 1);
 	}
 	assert_int_equal(f->calls, calls);
-	return turns;
 }
 
 static void test_full_then_delta(void **state)
@@ -130,15 +143,30 @@ static void test_bad(void **state)
 	assert_null(f->digest);
 }
 
-/* A digest of 16 MiB takes some ms: the loop turns all the while. */
+/* What is decoded only after some turns; or, without any, in the end. */
+static int decode_slowly(const struct digest_expected *e,
+			 const struct digest_body *body,
+			 struct scd_digest_info *info, struct peer_digest **out)
+{
+	for (int i = 0; i < WAIT_MS && atomic_load(&turns) < TURNS; i++)
+		nanosleep(&short_pause, NULL);
+	return peer_kind_digestd.decode(e, body, info, out);
+}
+
+/* A digest of 16 MiB takes some ms, or more: the loop turns all the while. */
 static void test_loop_goes_on(void **state)
 {
 	struct fixture *f = *state;
 	struct scd_bloom large = sample_bloom(2, LARGE_BITS, 100000);
+	struct peer_kind slow = peer_kind_digestd;
 	struct digest_job *job;
 
-	assert_int_equal(start(f, full_body(&large), NULL, &job), 0);
-	assert_true(turn_until(f, 1) > 4);
+	slow.decode = decode_slowly;
+	atomic_store(&turns, 0);
+	assert_int_equal(start_kind(f, &slow, full_body(&large), NULL, &job),
+			 0);
+	turn_until(f, 1);
+	assert_true(atomic_load(&turns) >= TURNS);
 	assert_int_equal(f->error, SCD_OK);
 	assert_int_equal(f->digest->bloom.nbits, LARGE_BITS);
 	scd_bloom_free(&large);
