@@ -152,7 +152,7 @@ static void best_peers_come_first(void **state)
 	table_file_name(0, NULL, 0);
 	assert_string_equal(peers_of(URL), "near farther");
 	for (unsigned i = 0; i < 6; i++)
-		table_file_name(i, "abcdef" + i, 1000 << 2 * i);
+		table_file_name(i, &"abcdef"[i], UINT32_C(1000) << 2 * i);
 	assert_string_equal(peers_of(URL),
 			    "abcdef bcdef cdef def"); /* TABLE_MAP_PEERS */
 	assert_string_equal(peers_of("HTTP://www.example.com:80/1"),
