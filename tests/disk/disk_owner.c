@@ -25,6 +25,8 @@ struct disk_owner {
 	struct loop *loop;
 	pthread_mutex_t lock;
 	struct disk_entry *entries[OBJECTS];
+	bool dropped[OBJECTS];
+	unsigned drops; /* of what is moved next */
 };
 
 static const uint8_t secret[16] = "sixteen bytes...";
@@ -109,6 +111,12 @@ static bool on_moved(void *arg, const struct scd_key *key, uint64_t id,
 	(void)key;
 	pthread_mutex_lock(&o->lock);
 	e = owner_find(o, id);
+	if (e && !e->pending && o->drops) {
+		o->drops--;
+		o->dropped[id % OBJECTS] = true;
+		owner_take_out(o, e);
+		e = NULL;
+	}
 	moved = e && !e->pending && !memcmp(&e->place, from, sizeof(*from));
 	if (moved)
 		e->place = *to;
@@ -211,6 +219,7 @@ void disk_owner_put(struct disk_owner *o, unsigned n, size_t len)
 	old = o->entries[n];
 	if (old)
 		owner_take_out(o, old);
+	o->dropped[n] = false;
 	if (disk_write(o->disk, &key, e, c))
 		o->entries[n] = e;
 	else
@@ -229,6 +238,23 @@ bool disk_owner_drop(struct disk_owner *o, unsigned n)
 		owner_take_out(o, e);
 	pthread_mutex_unlock(&o->lock);
 	return e;
+}
+
+void disk_owner_drop_moved(struct disk_owner *o, unsigned count)
+{
+	pthread_mutex_lock(&o->lock);
+	o->drops = count;
+	pthread_mutex_unlock(&o->lock);
+}
+
+bool disk_owner_was_dropped(struct disk_owner *o, unsigned n)
+{
+	bool dropped;
+
+	pthread_mutex_lock(&o->lock);
+	dropped = o->dropped[n];
+	pthread_mutex_unlock(&o->lock);
+	return dropped;
 }
 
 void disk_owner_renew(struct disk_owner *o, unsigned n, size_t len)

@@ -26,6 +26,13 @@ void disk_owner_put(struct disk_owner *owner, unsigned n, size_t len);
 /* Removes it; whether it was there. */
 bool disk_owner_drop(struct disk_owner *owner, unsigned n);
 
+/* Has the next so many that the disk moves removed at that moment; see
+ * disk_owner_was_dropped(). */
+void disk_owner_drop_moved(struct disk_owner *owner, unsigned count);
+
+/* Whether n was removed so, and has not been put since. */
+bool disk_owner_was_dropped(struct disk_owner *owner, unsigned n);
+
 /* Confirms it with other fields, if its body is in a file. */
 void disk_owner_renew(struct disk_owner *owner, unsigned n, size_t len);
 

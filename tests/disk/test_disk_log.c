@@ -338,6 +338,38 @@ static void churn(unsigned rounds)
 	}
 }
 
+/* What is removed while it is copied has two places in the log, and does not
+ * come back from either. */
+static void removed_while_they_move(void **state)
+{
+	enum { COUNT = 1500 }; /* three quarters of the disk */
+	bool dropped[COUNT];
+	unsigned count = 0;
+
+	(void)state;
+	open_disk(4 * MIB);
+	for (unsigned n = 0; n < COUNT; n++)
+		disk_owner_put(owner, n, 2000);
+	disk_owner_sync(owner);
+	disk_owner_drop_moved(owner, 40);
+	for (unsigned i = 0; i < 100 && !count; i++) {
+		for (unsigned j = 0; j < 40; j++)
+			disk_owner_put(owner, (i * 40 + j) * 7919 % COUNT,
+				       2000);
+		disk_owner_sync(owner);
+		for (unsigned n = 0; n < COUNT; n++) {
+			dropped[n] = disk_owner_was_dropped(owner, n);
+			count += dropped[n];
+		}
+	}
+	assert_true(count > 0);
+	close_disk();
+	open_disk(4 * MIB);
+	for (unsigned n = 0; n < COUNT; n++)
+		assert_false(dropped[n] && disk_owner_has(owner, n));
+	close_disk();
+}
+
 static void lose_segment(unsigned number)
 {
 	unlink(segment_path(number));
@@ -633,6 +665,7 @@ int main(void)
 		CASE(bits_that_flip_in_the_tail),
 		CASE(room_comes_back),
 		CASE(mostly_removals),
+		CASE(removed_while_they_move),
 		CASE(segments_that_are_spoilt),
 		CASE(killed_at_any_time),
 		CASE(a_disk_that_is_full),
