@@ -227,6 +227,49 @@ static void test_costs_what_changed(void **state)
 	owner_free(&o);
 }
 
+/* A reader that pauses: objects that are replaced meanwhile, in so many equal
+ * generations, and whether frames lead on for it. */
+static const struct {
+	const char *label;
+	size_t replaced; /* of a thousand */
+	unsigned generations;
+	bool frames;
+} pauses[] = {
+	{ "a minute, 1 % a minute", 10, 60, true },
+	{ "a minute, 1 % in 10 s", 60, 6, true },
+	{ "the same, published ten times a second", 60, 600, true },
+	{ "10 s, 2 % a second", 200, 20, true },
+	{ "20 s, 2 % a second", 400, 40, true },
+	{ "a minute, 2 % a second", 1200, 120, false },
+};
+
+static void test_pauses(void **state)
+{
+	enum { OBJECTS = 1 << 15 };
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(pauses); i++) {
+		const size_t each = OBJECTS * pauses[i].replaced / 1000 /
+				    pauses[i].generations;
+		struct reader r = { 0 };
+		struct owner o = owner_of(0);
+
+		print_message("%s\n", pauses[i].label);
+		owner_add(&o, OBJECTS);
+		assert_int_equal(owner_publish(&o), SCD_OK);
+		reader_follow(&r, &o);
+		for (unsigned n = 0; n < pauses[i].generations; n++) {
+			owner_remove(&o, each);
+			owner_add(&o, each);
+			assert_int_equal(owner_publish(&o), SCD_OK);
+		}
+		reader_follow(&r, &o);
+		assert_int_equal(r.fulls, pauses[i].frames ? 1 : 2);
+		scd_list_free(&r.list);
+		owner_free(&o);
+	}
+}
+
 /* The width follows the objects, and what is expected. */
 static void test_width(void **state)
 {
@@ -293,6 +336,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_base),
 		cmocka_unit_test(test_costs_what_changed),
+		cmocka_unit_test(test_pauses),
 		cmocka_unit_test(test_width),
 		cmocka_unit_test(test_no_memory),
 	};
