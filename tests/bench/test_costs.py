@@ -149,16 +149,24 @@ def hit_costs(kind):
 
 
 def the_access_log_is_cheap():
-    """In the worker. The thread that writes is not counted."""
+    """In the worker. The thread that writes is not counted. On a busy machine
+    timers run out in each of a few requests, more in those of one worker."""
     reason = reason_to_skip()
     if reason:
         return reason
-    plain, logged = hit_costs(OneWorker), hit_costs(LoggingWorker)
-    if not plain or not logged:
-        return "this kernel lets nobody count"
-    print(f"# {logged[0] - plain[0]:,} instructions for a line")
-    assert plain[0] < logged[0] <= LOGGED_MOST * plain[0], (plain, logged)
-    assert logged[1] == plain[1], (plain, logged)
+    found = {OneWorker: [], LoggingWorker: []}
+    for _ in range(3):
+        for kind, costs in found.items():
+            costs.append(hit_costs(kind))
+            if not costs[-1]:
+                return "this kernel lets nobody count"
+        plain, logged = (tuple(map(min, zip(*costs)))
+                         for costs in found.values())
+        print(f"# {logged[0] - plain[0]:,} instructions for a line")
+        if plain[0] < logged[0] <= LOGGED_MOST * plain[0]:
+            break
+    assert plain[0] < logged[0] <= LOGGED_MOST * plain[0], found
+    assert logged[1] == plain[1], found
     return None
 
 
