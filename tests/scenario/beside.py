@@ -82,9 +82,12 @@ class PlayedFeed:
                 s, _ = self.listener.accept()
             except OSError:
                 return
-            with s, s.makefile("rw", encoding="ascii") as stream:
-                for line in stream:
-                    self.take(line.rstrip("\n"), stream)
+            try:
+                with s, s.makefile("rw", encoding="ascii") as stream:
+                    for line in stream:
+                        self.take(line.rstrip("\n"), stream)
+            except OSError:
+                pass  # it has ended, and asked before; the next one may come
 
     def take(self, line, stream):
         word, _, rest = line.partition(" ")
