@@ -12,8 +12,8 @@
 #include "digestd/peers/digest_api.h"
 #include "digestd/peers/digest_request.h"
 #include "tests/codec/alloc.h"
-#include "tests/codec/random.h"
 #include "tests/os/still_clock.h"
+#include "tests/peers/publish_array.h"
 #include "tests/server/exchange_fake.h"
 #include "tests/unit.h"
 
@@ -52,24 +52,9 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* The next generation: 1000 keys more at first, then a few. */
 static void publish(uint64_t generation)
 {
-	struct catalog_snapshot snapshot = { .generation = generation,
-					     .nkeys = 1000 + generation };
-	uint64_t random = generation;
-	struct publication *p;
-
-	for (int i = 0; i < (generation == 1 ? 1000 : 3); i++) {
-		uint64_t lo = random_next(&random);
-		struct scd_key key = { lo, random_next(&random) };
-
-		scd_bloom_add(&array, &key);
-	}
-	assert_int_equal(scd_bloom_copy(&array, &snapshot.bloom), 0);
-	assert_int_equal(generations_publish(generations, &snapshot, &p), 0);
-	publication_held(p); /* so that later ones have a delta from it */
-	digest_api_publish(api, p);
+	digest_api_publish(api, publish_array(generations, &array, generation));
 }
 
 static void ask(struct exchange *x, const char *target, const char *tags,

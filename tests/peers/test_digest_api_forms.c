@@ -11,8 +11,8 @@
 #include "digestd/os/loop.h"
 #include "digestd/peers/digest_api.h"
 #include "digestd/peers/digest_request.h"
-#include "tests/codec/random.h"
 #include "tests/os/call_faults.h"
+#include "tests/peers/publish_array.h"
 #include "tests/server/exchange_fake.h"
 #include "tests/unit.h"
 
@@ -87,20 +87,8 @@ static struct list_publication *list_of(uint64_t generation)
 /* The next generation, without its list. */
 static struct publication *make(uint64_t generation)
 {
-	struct catalog_snapshot snapshot = { .generation = generation,
-					     .nkeys = 1000 + generation };
-	uint64_t random = generation;
-	struct publication *p;
+	struct publication *p = publish_array(generations, &array, generation);
 
-	for (int i = 0; i < (generation == 1 ? 1000 : 3); i++) {
-		uint64_t lo = random_next(&random);
-		struct scd_key key = { lo, random_next(&random) };
-
-		scd_bloom_add(&array, &key);
-	}
-	assert_int_equal(scd_bloom_copy(&array, &snapshot.bloom), 0);
-	assert_int_equal(generations_publish(generations, &snapshot, &p), 0);
-	publication_held(p);
 	publication_unref(newest);
 	newest = publication_ref(p);
 	return p;
