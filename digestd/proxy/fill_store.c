@@ -673,12 +673,15 @@ static void fill_store_drop_uri(struct fill *f, const char *uri,
 		dropped->seq = seq;
 }
 
-/* The reply waits until they have heard of it. */
+/* The reply to an unsafe request waits until peers have heard of it. One to
+ * HEAD, which has only found a new version, acknowledges nothing. */
 static void fill_store_tell(struct fill *f, const struct fill_dropped *dropped)
 {
-	if (f->client && dropped->failed)
+	bool waits = f->client && f->q->unsafe;
+
+	if (waits && dropped->failed)
 		request_purge_fail(f->client);
-	if (f->client && (dropped->any || dropped->seq))
+	if (waits && (dropped->any || dropped->seq))
 		request_purge_tell(f->client, dropped->seq);
 	else if (dropped->seq)
 		teller_wake(f->worker->shared.teller);

@@ -27,7 +27,8 @@ def two(make_cluster, origin, **options):
 
 
 def set_version(origin, version):
-    origin.set("/a", fields={"Cache-Control": "max-age=600"},
+    origin.set("/a", fields={"Cache-Control": "max-age=600",
+                             "ETag": '"%d"' % version},
                body=str(version).encode())
 
 
@@ -144,6 +145,24 @@ def test_a_node_that_hangs_costs_little(make_cluster, origin):
     b.process.signal(signal.SIGCONT)
     until(lambda: not a.status()["purges"]["peers"][0]["unacknowledged"],
           what="told")
+
+
+@pytest.mark.parametrize("mode", ["available", "strict"])
+def test_head_waits_for_nobody(make_cluster, origin, mode):
+    """One that finds a new version drops the old one here, and tells the
+    others of it, but its answer acknowledges nothing."""
+    a, b = two(make_cluster, origin, invalidation=mode)
+    b.process.pause()
+    set_version(origin, 22)
+    began = time.monotonic()
+    r = request(a.data, "/a", method="HEAD", timeout=30,
+                headers={"Host": HOST, "Cache-Control": "no-cache"})
+    assert (r.status, r.get("Content-Length")) == (200, "2")
+    assert time.monotonic() - began < 1 * SLOW
+    assert a.status()["counters"]["invalidated"] == 1
+    assert versions(a) == [b"22"]
+    b.process.signal(signal.SIGCONT)
+    until(lambda: versions(b) == [b"22"], what="told")
 
 
 def test_a_dead_peer_keeps_nobody_from_storing(make_cluster, origin):
