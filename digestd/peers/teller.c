@@ -153,6 +153,11 @@ bool teller_tells(const struct teller *t)
 	return __atomic_load_n(&t->tells, __ATOMIC_RELAXED);
 }
 
+bool teller_is_alone(const struct teller *t)
+{
+	return __atomic_load_n(&t->alone, __ATOMIC_RELAXED);
+}
+
 void teller_count(const struct teller *t, struct teller_counters *out)
 {
 	*out = t->counters;
@@ -496,6 +501,9 @@ int teller_set(struct teller *t, const struct teller_settings *settings)
 	t->settings = *settings;
 	t->settings.peers = NULL; /* not needed any more */
 	__atomic_store_n(&t->tells, settings->numbers, __ATOMIC_RELAXED);
+	/* the turn takes the log's lock: what is numbered after it, by whoever
+	 * takes that then, is seen to have peers, and what before, is told */
+	__atomic_store_n(&t->alone, !n && !settings->desk, __ATOMIC_RELAXED);
 	teller_turn(t);
 	return 0;
 }

@@ -88,6 +88,11 @@ void teller_free(struct teller **t);
 /* Whether what is purged is to be numbered; from any thread. */
 bool teller_tells(const struct teller *t);
 
+/* Whether nobody has to acknowledge purges, so that who has numbered one need
+ * not wait: there are no peers, and no leases to serve. Who comes later is told
+ * all that is in the log. From any thread. */
+bool teller_is_alone(const struct teller *t);
+
 /* Who waits until peers have applied a number. Zero but for the first five. */
 struct teller_wait {
 	uint64_t seq;

@@ -70,7 +70,7 @@ struct teller {
 	size_t npeers;
 	struct teller_peer *gone[TELLER_GONE_MAX]; /* the oldest first */
 	size_t ngone;
-	bool tells; /* changed atomically */
+	bool tells, alone; /* changed atomically */
 	struct heard_by by;
 	struct teller_wait *waits;
 	struct loop_timer timer;

@@ -36,6 +36,7 @@ LIMITS = {
     "hit": (18000, 3),
     "miss": (54000, 10),
     "pass": (46000, 9),
+    "post": (52000, 9),
 }
 
 
@@ -96,11 +97,11 @@ class Worker:
         after = self.times()
         return max(after, key=lambda t: after[t] - before.get(t, 0))
 
-    def costs(self, target, count):
+    def costs(self, target, count, method="GET"):
         """(instructions, system calls), or None: nobody may count here."""
         done = subprocess.run(
             [os.path.join(BENCH, "steps"), self.thread(),
-             str(self.node.port), str(count), target],
+             str(self.node.port), str(count), method, target],
             stdout=subprocess.PIPE, check=False, text=True)
         if done.returncode == SKIPPED:
             return None
@@ -112,7 +113,7 @@ class Worker:
         self.origin.end()
 
 
-def check(kind, cache_control, stored, count):
+def check(kind, cache_control, stored, count, method="GET"):
     reason = reason_to_skip()
     if reason:
         return reason
@@ -122,7 +123,7 @@ def check(kind, cache_control, stored, count):
             # hits that are asked for once in their second, as most are
             for number in range(FIRST, FIRST + (2 * count if stored else 0)):
                 worker.request(f"/{number}")
-            found = worker.costs("/#", count)
+            found = worker.costs("/#", count, method)
         finally:
             worker.end()
     if not found:
@@ -182,6 +183,13 @@ def what_may_not_be_stored_is_cheap():
     return check("pass", "no-store", False, 1)
 
 
+def posts_are_cheap():
+    """No other thread is asked whether peers know what a POST invalidates:
+    there are none. The first one makes a connection."""
+    return check("post", "no-store", False, 2, "POST")
+
+
 if __name__ == "__main__":
     run((hits_are_cheap, stored_misses_are_cheap,
-         what_may_not_be_stored_is_cheap, the_access_log_is_cheap))
+         what_may_not_be_stored_is_cheap, posts_are_cheap,
+         the_access_log_is_cheap))

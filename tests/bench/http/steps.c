@@ -3,14 +3,14 @@
  * counted one by one, so that neither other work nor the machine's speed moves
  * them.
  *
- *     steps THREAD PORT COUNT TARGET
+ *     steps THREAD PORT COUNT METHOD TARGET
  *
- * is the client, too: it sends COUNT requests for TARGET to PORT, each when the
- * one before has been answered and the thread, by its id, sleeps again; a # in
- * TARGET becomes a number, another one each time. It prints the least of both
- * counts. A system call is one instruction. A step takes some 20 us, for which
- * the thread stands still: timers that run out meanwhile are why the least
- * counts.
+ * is the client, too: it sends COUNT requests for TARGET to PORT, a POST with
+ * three bytes, each when the one before has been answered and the thread, by
+ * its id, sleeps again; a # in TARGET becomes a number, another one each time.
+ * It prints the least of both counts. A system call is one instruction. A step
+ * takes some 20 us, for which the thread stands still: timers that run out
+ * meanwhile are why the least counts.
  *
  * The exit status is 77 where the kernel does not let it.
  */
@@ -66,9 +66,11 @@ static void steps_connect(struct steps_client *c, const char *port)
 		steps_fail("connect");
 }
 
-static void steps_send(struct steps_client *c, const char *target)
+static void steps_send(struct steps_client *c, const char *method,
+		       const char *target)
 {
 	static unsigned number;
+	bool posts = !strcmp(method, "POST");
 	const char *mark = strchr(target, '#');
 	char text[512], where[16] = "";
 	int n;
@@ -76,9 +78,11 @@ static void steps_send(struct steps_client *c, const char *target)
 	if (mark)
 		snprintf(where, sizeof(where), "%u", 1000 + ++number);
 	n = snprintf(text, sizeof(text),
-		     "GET %.*s%s%s HTTP/1.1\r\nHost: www.example.com\r\n\r\n",
+		     "%s %.*s%s%s HTTP/1.1\r\nHost: www.example.com\r\n%s",
+		     method,
 		     mark ? (int)(mark - target) : (int)strlen(target), target,
-		     where, mark ? mark + 1 : "");
+		     where, mark ? mark + 1 : "",
+		     posts ? "Content-Length: 3\r\n\r\na=b" : "\r\n");
 	c->len = 0;
 	if (send(c->fd, text, (size_t)n, MSG_NOSIGNAL) != n)
 		steps_fail("send");
@@ -193,16 +197,21 @@ static bool steps_enters_call(pid_t thread)
 	return info.op == PTRACE_SYSCALL_INFO_ENTRY;
 }
 
-/* Sends a request (null: none) and counts until it is answered and the thread
+/* What is asked for; a null target: nothing. */
+struct steps_request {
+	const char *method, *target;
+};
+
+/* Sends a request and counts until it is answered and the thread
  * sleeps in a system call: system calls or, by steps, instructions. */
 static long steps_count(struct steps_client *c, pid_t thread,
-			const char *target, int how)
+			const struct steps_request *r, int how)
 {
-	bool answered = !target;
+	bool answered = !r->target;
 	long count = 0;
 
-	if (target)
-		steps_send(c, target);
+	if (r->target)
+		steps_send(c, r->method, r->target);
 	while (!answered || !steps_is_asleep(thread)) {
 		int stopped = steps_wait(thread);
 
@@ -219,15 +228,16 @@ static long steps_count(struct steps_client *c, pid_t thread,
 
 /* What the cheapest of so many requests takes. */
 static long steps_least(struct steps_client *c, pid_t thread, int count,
-			const char *target, int how)
+			const struct steps_request *r, int how)
 {
+	static const struct steps_request none;
 	long least = LONG_MAX;
 
 	steps_stop(thread);
 	steps_go_on(thread, how);
-	steps_count(c, thread, NULL, how);
+	steps_count(c, thread, &none, how);
 	while (count--) {
-		long found = steps_count(c, thread, target, how);
+		long found = steps_count(c, thread, r, how);
 
 		least = found < least ? found : least;
 	}
@@ -237,21 +247,23 @@ static long steps_least(struct steps_client *c, pid_t thread, int count,
 int main(int argc, char **argv)
 {
 	static struct steps_client client;
-	int count = argc == 5 ? atoi(argv[3]) : 0;
+	int count = argc == 6 ? atoi(argv[3]) : 0;
+	struct steps_request request;
 	long instructions, calls;
 	pid_t thread;
 
 	if (count < 1) {
-		fputs("usage: steps THREAD PORT COUNT TARGET\n", stderr);
+		fputs("usage: steps THREAD PORT COUNT METHOD TARGET\n", stderr);
 		return 2;
 	}
 	thread = (pid_t)atoi(argv[1]);
+	request = (struct steps_request){ argv[4], argv[5] };
 	steps_connect(&client, argv[2]);
 	steps_set_alarm();
 	if (ptrace(PTRACE_SEIZE, thread, NULL, (void *)PTRACE_O_TRACESYSGOOD))
 		steps_fail("ptrace");
-	calls = steps_least(&client, thread, count, argv[4], PTRACE_SYSCALL);
-	instructions = steps_least(&client, thread, count, argv[4],
+	calls = steps_least(&client, thread, count, &request, PTRACE_SYSCALL);
+	instructions = steps_least(&client, thread, count, &request,
 				   PTRACE_SINGLESTEP);
 	steps_detach(thread);
 	printf("%ld %ld\n", instructions, calls);
