@@ -1,6 +1,7 @@
 /*
  * Leases: a hash table of small sets, in each of which the lease that ends
- * first makes room.
+ * first makes room. A set is a line of the processor's cache: a miss of a cache
+ * looks into one that nobody has looked into for a while.
  */
 #include "digestd/mesh/leases.h"
 
@@ -14,18 +15,30 @@
 
 enum {
 	LEASES_WAYS = 4,
+	LEASES_LINE = 64,
+	LEASES_TAG_BITS = 24,
 	LEASES_INSTANCE_DIGITS = 16,
 };
 
+/* Another key of the same tag, one of 4 million lookups, costs what any hint
+ * costs that is wrong. */
 struct lease {
-	uint64_t key;    /* its upper half; the lower one chooses the set */
+	uint64_t what;   /* until when [ms], 34 years at most, and a tag of the
+			    key's upper half; the lower one chooses the set */
 	uint64_t holder; /* 0: alone */
-	int64_t until_ms;
 };
+
+struct leases_set {
+	struct lease at[LEASES_WAYS];
+};
+
+_Static_assert(sizeof(struct leases_set) == LEASES_LINE,
+	       "one line of the cache has it");
 
 struct leases {
 	size_t nsets; /* a power of two */
-	struct lease at[];
+	struct leases_set *sets;
+	char memory[]; /* of them, and a part of a line before them */
 };
 
 struct leases *leases_new(size_t n)
@@ -36,9 +49,12 @@ struct leases *leases_new(size_t n)
 	assert(n > 0);
 	while (nsets * LEASES_WAYS < n)
 		nsets *= 2;
-	l = calloc(1, sizeof(*l) + nsets * LEASES_WAYS * sizeof(struct lease));
-	if (l)
-		l->nsets = nsets;
+	l = calloc(1, sizeof(*l) + LEASES_LINE + nsets * sizeof(*l->sets));
+	if (!l)
+		return NULL;
+	l->nsets = nsets;
+	l->sets = (void *)(((uintptr_t)l->memory + LEASES_LINE - 1) &
+			   ~(uintptr_t)(LEASES_LINE - 1));
 	return l;
 }
 
@@ -48,20 +64,33 @@ void leases_free(struct leases **l)
 	*l = NULL;
 }
 
-static const struct lease *leases_set(const struct leases *l,
-				      const struct scd_key *key)
+static struct lease *leases_set(const struct leases *l,
+				const struct scd_key *key)
 {
-	return &l->at[(key->lo & (l->nsets - 1)) * LEASES_WAYS];
+	return l->sets[key->lo & (l->nsets - 1)].at;
+}
+
+static const uint64_t leases_tag_mask = (UINT64_C(1) << LEASES_TAG_BITS) - 1;
+
+static bool leases_is_of(const struct lease *lease, const struct scd_key *key)
+{
+	return !((lease->what ^ key->hi) & leases_tag_mask);
+}
+
+static int64_t leases_until_ms(const struct lease *lease)
+{
+	return (int64_t)(lease->what >> LEASES_TAG_BITS);
 }
 
 /* The lease of a key that has not ended; null: there is none. */
-static const struct lease *
-leases_find(const struct leases *l, const struct scd_key *key, int64_t now_ms)
+static struct lease *leases_find(const struct leases *l,
+				 const struct scd_key *key, int64_t now_ms)
 {
-	const struct lease *set = leases_set(l, key);
+	struct lease *set = leases_set(l, key);
 
 	for (unsigned i = 0; i < LEASES_WAYS; i++) {
-		if (set[i].key == key->hi && set[i].until_ms > now_ms)
+		if (leases_is_of(&set[i], key) &&
+		    leases_until_ms(&set[i]) > now_ms)
 			return &set[i];
 	}
 	return NULL;
@@ -70,18 +99,22 @@ leases_find(const struct leases *l, const struct scd_key *key, int64_t now_ms)
 static void leases_put(struct leases *l, const struct scd_key *key,
 		       uint64_t holder, int64_t until_ms)
 {
-	struct lease *set = (struct lease *)leases_set(l, key);
+	struct lease *set = leases_set(l, key);
 	struct lease *to = set;
 
 	for (unsigned i = 0; i < LEASES_WAYS; i++) {
-		if (set[i].key == key->hi) {
+		if (leases_is_of(&set[i], key)) {
 			to = &set[i];
 			break;
 		}
-		if (set[i].until_ms < to->until_ms)
+		if (leases_until_ms(&set[i]) < leases_until_ms(to))
 			to = &set[i];
 	}
-	*to = (struct lease){key->hi, holder, until_ms};
+	*to = (struct lease){
+		.what = (uint64_t)until_ms << LEASES_TAG_BITS |
+			(key->hi & leases_tag_mask),
+		.holder = holder,
+	};
 }
 
 struct lease_answer leases_ask(struct leases *l, const struct scd_key *key,
@@ -106,11 +139,10 @@ void leases_set_alone(struct leases *l, const struct scd_key *key,
 
 void leases_set_shared(struct leases *l, const struct scd_key *key)
 {
-	struct lease *held =
-		(struct lease *)leases_find(l, key, INT64_MIN);
+	struct lease *held = leases_find(l, key, INT64_MIN);
 
 	if (held && !held->holder)
-		held->until_ms = 0;
+		held->what &= leases_tag_mask;
 }
 
 bool leases_is_alone(const struct leases *l, const struct scd_key *key,
