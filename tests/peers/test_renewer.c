@@ -303,6 +303,30 @@ static void what_nobody_knows(void **state)
 	assert_null(found);
 }
 
+static bool is_alone(size_t npeers, struct serving_desk *desk)
+{
+	struct upstream peers[PEERS];
+	struct teller_settings s = settings_of(peers);
+
+	s.npeers = npeers;
+	s.desk = desk;
+	assert_int_equal(teller_set(at.teller, &s), 0);
+	return teller_is_alone(at.teller);
+}
+
+/* Who has purged something waits, but where nobody has to acknowledge it; a
+ * node that serves by leases may need one even so. */
+static void who_has_to_acknowledge(void **state)
+{
+	(void)state;
+	start(REFUSES, REFUSES);
+	assert_false(teller_is_alone(at.teller));
+	assert_false(is_alone(0, at.desk));
+	assert_true(is_alone(0, NULL));
+	assert_false(is_alone(1, NULL));
+	assert_true(is_alone(0, NULL));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -313,6 +337,7 @@ int main(void)
 		TEST(what_is_no_answer),
 		TEST(what_peers_know_comes_first),
 		TEST(what_nobody_knows),
+		TEST(who_has_to_acknowledge),
 	};
 
 	fetch_global_init();

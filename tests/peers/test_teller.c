@@ -17,7 +17,6 @@
 #include "digestd/os/loop.h"
 #include "digestd/peers/invalidation_api.h"
 #include "digestd/peers/peer_kind.h"
-#include "digestd/peers/serving_desk.h"
 #include "digestd/peers/teller.h"
 #include "digestd/peers/upstream.h"
 #include "digestd/server/server.h"
@@ -518,26 +517,6 @@ static void a_purge_before_there_are_peers(void **state)
 	turn_until_second_knows(1);
 }
 
-/* Who has purged something need not wait where nobody has to acknowledge it;
- * a node whose purges are strict may need a lease even so. */
-static void who_has_to_acknowledge(void **state)
-{
-	struct teller_settings s = settings_of(0, 0, NULL);
-
-	(void)state;
-	start(0);
-	assert_true(teller_is_alone(at.teller));
-	assert_int_equal(set_peers(0, 1), 0);
-	assert_false(teller_is_alone(at.teller));
-	assert_int_equal(set_peers(0, 0), 0);
-	assert_true(teller_is_alone(at.teller));
-	assert_int_equal(serving_desk_new(&s.desk), 0);
-	assert_int_equal(teller_set(at.teller, &s), 0);
-	assert_false(teller_is_alone(at.teller));
-	assert_int_equal(set_peers(0, 0), 0);
-	serving_desk_free(&s.desk);
-}
-
 /* Nor is it awaited that somebody comes: a reload lists a peer, which may hold
  * an older copy. */
 static void a_purge_of_a_node_that_awaits_nobody(void **state)
@@ -806,7 +785,6 @@ int main(void)
 		TEST(a_peer_that_is_away),
 		TEST(a_purge_before_there_are_peers),
 		TEST(a_purge_of_a_node_that_awaits_nobody),
-		TEST(who_has_to_acknowledge),
 		TEST(a_peer_is_restarted),
 		TEST(no_memory_for_a_list),
 		TEST(no_memory_for_newcomers),
