@@ -27,9 +27,9 @@ bool placement_keeps(enum placement p, const struct placement_case *c)
 	case PLACEMENTS:
 		break;
 	case PLACEMENT_SECOND:
-		return !c->remote || c->asked;
+		return !c->remote || c->asked || c->awaited;
 	case PLACEMENT_AUTO:
-		return !c->remote || c->hot;
+		return !c->remote || c->hot || c->awaited;
 	case PLACEMENT_SINGLE:
 		return !c->remote;
 	case PLACEMENT_SINGLE_SEEN:

@@ -14,14 +14,15 @@
 /* Whether a node keeps what it got. */
 enum placement {
 	PLACEMENT_KEEP,   /* always */
-	PLACEMENT_SECOND, /* from a peer: on its second request for it */
+	PLACEMENT_SECOND, /* from a peer: on its second request for it, or if
+			   * others wait for the same already */
 	PLACEMENT_SINGLE, /* from a peer: never; the peer's copy is used */
 	/* never, and from the origin only what was requested before: at this
 	 * node; at any */
 	PLACEMENT_SINGLE_SEEN,
 	PLACEMENT_SINGLE_SHARED,
 	/* from a peer: as a hot copy, if it is asked for more often than what
-	 * it displaces (store/eviction_tiers.h) */
+	 * it displaces (store/eviction_tiers.h), or if others wait for it */
 	PLACEMENT_AUTO,
 	PLACEMENTS
 };
@@ -37,6 +38,9 @@ struct placement_case {
 	bool remote;	     /* from a peer; else from the origin */
 	bool asked;	     /* this node had been asked for it before */
 	bool hot;            /* from a peer: worth a copy here (auto) */
+	bool awaited;        /* other requests of this node wait for it: what
+			      * is not kept answers one, and each of them would
+			      * fetch it from the peer by itself */
 	bool asked_at_peers; /* a peer had been, as far as it is known here */
 };
 

@@ -326,6 +326,11 @@ void collapses_end(struct collapses *all, struct collapse **lead,
 	collapse_unref(lead);
 }
 
+bool collapse_is_joined(const struct collapse *lead)
+{
+	return lead && __atomic_load_n(&lead->users, __ATOMIC_ACQUIRE) > 1;
+}
+
 bool collapses_end_alone(struct collapses *all, struct collapse **lead)
 {
 	pthread_mutex_t *lock;

@@ -103,6 +103,9 @@ void collapse_came(struct collapse *lead);
 void collapses_end(struct collapses *all, struct collapse **lead,
 		   struct cached *whole);
 
+/* Whether somebody has joined, in any worker. */
+bool collapse_is_joined(const struct collapse *lead);
+
 /* Ends it if nobody has joined; returns whether that is so. */
 bool collapses_end_alone(struct collapses *all, struct collapse **lead);
 

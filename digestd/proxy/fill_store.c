@@ -136,7 +136,10 @@ static bool fill_store_place_here(struct fill *f)
 	if (!placer || f->stale || f->node.purpose == NODE_FOR_COPY)
 		return true;
 	facts.asked_at_peers = fill_store_asked_at_peers(f);
-	facts.hot = f->hot_copy = fill_store_is_hot(f);
+	facts.awaited = collapse_is_joined(f->collapse);
+	facts.hot = fill_store_is_hot(f);
+	f->hot_copy = facts.hot || (facts.awaited && facts.remote &&
+				    placer_has_tiers(placer));
 	return placer_keeps(placer, &f->q->key, &facts);
 }
 

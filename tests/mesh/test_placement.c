@@ -8,18 +8,18 @@
 #include "digestd/mesh/placement.h"
 
 /* For each: from a peer, never asked for before anywhere; asked here; at a
- * peer; hot; and the same from the origin, where nothing is hot. */
+ * peer; hot; awaited; and the same from the origin, where nothing is hot. */
 static const struct {
 	const char *name;
 	const char *kept; /* a letter a case: y or n */
 	bool remembers, tiers;
 } rows[] = {
-	{"keep", "yyyyyyyy", false, false},
-	{"second", "nynnyyyy", true, false},
-	{"single", "nnnnyyyy", false, false},
-	{"single-seen", "nnnnnynn", true, false},
-	{"single-shared", "nnnnnyyn", true, false},
-	{"auto", "nnnyyyyy", false, true},
+	{"keep", "yyyyyyyyyy", false, false},
+	{"second", "nynnyyyyyy", true, false},
+	{"single", "nnnnnyyyyy", false, false},
+	{"single-seen", "nnnnnnynnn", true, false},
+	{"single-shared", "nnnnnnyynn", true, false},
+	{"auto", "nnnyyyyyyy", false, true},
 };
 
 static void all_cases(void **state)
@@ -33,12 +33,13 @@ static void all_cases(void **state)
 		assert_int_equal(p, i);
 		assert_int_equal(placement_remembers(p), rows[i].remembers);
 		assert_int_equal(placement_has_tiers(p), rows[i].tiers);
-		for (unsigned k = 0; k < 8; k++) {
+		for (unsigned k = 0; k < 10; k++) {
 			const struct placement_case c = {
-				.remote = k < 4,
-				.asked = k % 4 == 1,
-				.asked_at_peers = k % 4 == 2,
+				.remote = k < 5,
+				.asked = k % 5 == 1,
+				.asked_at_peers = k % 5 == 2,
 				.hot = k == 3,
+				.awaited = k % 5 == 4,
 			};
 
 			if (placement_keeps(p, &c) != (rows[i].kept[k] == 'y'))

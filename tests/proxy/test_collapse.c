@@ -201,12 +201,15 @@ static void test_ends_alone_when_nobody_has_joined(void **state)
 	struct joiner j;
 
 	prepare(&j, b);
-	assert_true(collapses_end_alone(b->all, &lead)); /* not under way */
+	assert_false(collapse_is_joined(lead)); /* not under way */
+	assert_true(collapses_end_alone(b->all, &lead));
 	assert_int_equal(join(b, &lead, NULL), COLLAPSE_LEADS);
 	assert_int_equal(join(b, &next, &j), COLLAPSE_WAITS);
+	assert_true(collapse_is_joined(lead));
 	assert_false(collapses_end_alone(b->all, &lead));
 	assert_non_null(lead);
 	assert_true(collapse_leave(&j.reader));
+	assert_false(collapse_is_joined(lead));
 	assert_true(collapses_end_alone(b->all, &lead));
 	assert_null(lead);
 	assert_int_equal(join(b, &next, &j), COLLAPSE_LEADS);

@@ -1,10 +1,11 @@
 """Which nodes of a cluster keep an object."""
 
 import signal
+import threading
 import time
 
 import pytest
-
+import servers
 from cluster import KEY, SLOW, request, until
 from digests import Digest, derive, key
 
@@ -180,6 +181,37 @@ def test_auto_copies_what_is_hot(placed, origin):
     assert 0 < stores[1]["hot_limit_bytes"] < stores[1]["limit_bytes"]
     c.nodes[0].process.kill()  # the copy is as good as what it is of
     assert c.nodes[1].get("/hot").source == "hit"
+
+
+def test_auto_copies_what_a_crowd_waits_for(make_cluster, origin):
+    """Its copy answers all of them: without it each would ask the peer."""
+    c = make_cluster(2, placement="auto", peer_timeout="10s", lease_wait="10s")
+    c.origin_url = origin.url
+    c.start()
+    c.wait_settled()
+    until(lambda: c.nodes[1].peer_status("n1")["leases"], what="n1 says so")
+    body = b"L" * 400000
+    came = threading.Event()
+
+    def page(_request, connection):
+        came.set()
+        time.sleep(.5)
+        connection.sendall(servers.response(200, PAGES, body))
+        return b""
+    origin.pages["/crowd"] = page
+    answers = []
+    threads = [threading.Thread(
+        target=lambda n=n: answers.append(n.get("/crowd").body == body))
+        for n in [c.nodes[0]] + [c.nodes[1]] * 12]
+    threads[0].start()
+    assert came.wait(10)
+    for t in threads[1:]:
+        t.start()
+    for t in threads:
+        t.join()
+    assert answers == [True] * 13 and origin.count("/crowd") == 1
+    # one, or, where none of the others came in time, one more
+    assert c.nodes[0].counters()["peer_served"] <= 2
 
 
 def test_auto_asks_the_owner_before_the_origin(make_cluster, origin):
