@@ -30,7 +30,7 @@ static const char *peer_rows_state(const json_t *p)
 	const char *health = figures_text(p, "health");
 
 	if (json_is_true(json_object_get(p, "held")))
-		return "held";
+		return "quarantine"; /* also where it is unreachable */
 	if (strcmp(health, "good"))
 		return health;
 	if (json_is_true(json_object_get(p, "drains")))

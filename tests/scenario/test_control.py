@@ -410,7 +410,7 @@ def test_quarantine(three, origin):
         == "peer n2: was in quarantine already\n"
     assert n1.get("/1").source == "origin"
     assert n1.peer_status("n2")["health"] == "quarantine"
-    assert re.search("^n2 +held ", ctl(n1, "peers")[1], re.M)
+    assert re.search("^n2 +quarantine ", ctl(n1, "peers")[1], re.M)
     assert ctl_json(n1, "reload")["reloaded"]  # is no release
     n2.process.end()
     n2.start()  # nor is another instance
