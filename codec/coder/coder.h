@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "codec/coder/checksum.h"
 #include "codec/cursor.h"
 #include "codec/digest.h"
 
@@ -47,6 +48,15 @@ struct scd__coding {
 	 */
 	int (*decode)(const struct scd__shape *shape, struct scd__reader *in,
 		      uint8_t *bits);
+
+	/*
+	 * Decode likewise, and add the array, or a part of it, to sum, which
+	 * has just begun with bits: what can be added while it is decoded.
+	 * After an error sum is undefined. Null: the coding has no such way.
+	 */
+	int (*decode_summed)(const struct scd__shape *shape,
+			     struct scd__reader *in, uint8_t *bits,
+			     struct scd__checksum *sum);
 };
 
 /* The coding with an id as found on the wire; null: unknown. */

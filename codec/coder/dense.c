@@ -192,7 +192,7 @@ static bool dense_is_finished(const struct scd__dense_decoding *d)
 
 static int dense_decode_chunk(const struct scd__dense_engine *engine,
 			      struct scd__reader *in, uint8_t *bytes,
-			      size_t len)
+			      size_t len, struct scd__checksum *sum)
 {
 	uint32_t state[SCD__DENSE_MAX_LANES];
 	struct scd__dense_model model;
@@ -201,6 +201,7 @@ static int dense_decode_chunk(const struct scd__dense_engine *engine,
 		.state = state,
 		.bytes = bytes,
 		.len = len,
+		.sum = sum,
 	};
 	unsigned log = scd__read_u8(in);
 	int error;
@@ -228,6 +229,14 @@ int scd__dense_decode(const struct scd__dense_engine *engine,
 		      const struct scd__shape *shape, struct scd__reader *in,
 		      uint8_t *bits)
 {
+	return scd__dense_decode_summed(engine, shape, in, bits, NULL);
+}
+
+int scd__dense_decode_summed(const struct scd__dense_engine *engine,
+			     const struct scd__shape *shape,
+			     struct scd__reader *in, uint8_t *bits,
+			     struct scd__checksum *sum)
+{
 	const size_t len = (size_t)scd__array_bytes(shape->nbits);
 	const unsigned log = scd__read_u8(in);
 	struct scd__reader sizes;
@@ -244,8 +253,11 @@ int scd__dense_decode(const struct scd__dense_engine *engine,
 		struct scd__reader chunk = scd__reader(bytes, nbytes);
 		size_t n = len - at < most ? len - at : most;
 
-		if (!bytes || dense_decode_chunk(engine, &chunk, bits + at, n))
+		if (!bytes ||
+		    dense_decode_chunk(engine, &chunk, bits + at, n, sum))
 			return SCD_EFORMAT;
+		if (sum)
+			scd__checksum_reach(sum, bits + at + n);
 	}
 	if (shape->nbits % 8 && bits[len - 1] >> shape->nbits % 8)
 		return SCD_EFORMAT;
@@ -264,10 +276,19 @@ static int dense_dense_decode(const struct scd__shape *shape,
 	return scd__dense_decode(scd__dense_engine(), shape, in, bits);
 }
 
+static int dense_dense_decode_summed(const struct scd__shape *shape,
+				     struct scd__reader *in, uint8_t *bits,
+				     struct scd__checksum *sum)
+{
+	return scd__dense_decode_summed(scd__dense_engine(), shape, in, bits,
+					sum);
+}
+
 const struct scd__coding scd__coding_dense = {
 	.id = SCD_CODING_DENSE,
 	.suits = dense_dense_suits,
 	.fits = dense_dense_fits,
 	.encode = dense_dense_encode,
 	.decode = dense_dense_decode,
+	.decode_summed = dense_dense_decode_summed,
 };

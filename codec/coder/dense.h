@@ -24,4 +24,11 @@ int scd__dense_decode(const struct scd__dense_engine *engine,
 		      const struct scd__shape *shape, struct scd__reader *in,
 		      uint8_t *bits);
 
+/* Decode likewise, and add all whole stripes of the array to sum; null: do not.
+ * As decode_summed() of struct scd__coding. */
+int scd__dense_decode_summed(const struct scd__dense_engine *engine,
+			     const struct scd__shape *shape,
+			     struct scd__reader *in, uint8_t *bits,
+			     struct scd__checksum *sum);
+
 #endif

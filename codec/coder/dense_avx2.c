@@ -311,6 +311,15 @@ INLINE void dense_avx2_resolve(struct scd__dense_decoding *d, uint8_t *out,
 		out[__builtin_ctz(escapes)] = scd__dense_list_get(d);
 }
 
+/* Add a round's bytes to a checksum. */
+INLINE void dense_avx2_sum(struct scd__checksum *sum, const size_t nlanes)
+{
+	for (size_t i = 0; i < nlanes; i += 8)
+		sum->ones += (unsigned)_mm_popcnt_u64(
+			scd__load_bits(sum->next + i, 8));
+	scd__checksum_add(sum, nlanes);
+}
+
 INLINE void dense_avx2_decode_rounds(struct scd__dense_decoding *d,
 				     const struct scd__shuffles *expand,
 				     const unsigned nclasses,
@@ -324,12 +333,19 @@ INLINE void dense_avx2_decode_rounds(struct scd__dense_decoding *d,
 	const uint8_t *at = d->at;
 	uint8_t *out = d->bytes + d->done;
 	size_t rounds = (d->len - d->done) / nlanes;
+	const bool summed = d->sum && d->sum->next == out;
+	struct scd__checksum sum = {.next = out};
 	struct states s[8];
 
+	if (summed)
+		sum = *d->sum;
 	UNROLL
 	for (unsigned i = 0; i < npairs; i++)
 		s[i] = dense_avx2_load_states(d->state + i * WIDTH);
 	for (; rounds > 0 && (size_t)(d->end - at) >= most; rounds--) {
+		/* The round before, beside what waits in this one. */
+		if (summed && sum.next < out)
+			dense_avx2_sum(&sum, nlanes);
 		UNROLL
 		for (unsigned i = 0; i < npairs; i += 2) {
 			__m256i a = dense_avx2_decode_step(&s[i], &c, expand,
@@ -349,6 +365,8 @@ INLINE void dense_avx2_decode_rounds(struct scd__dense_decoding *d,
 	UNROLL
 	for (unsigned i = 0; i < npairs; i++)
 		dense_avx2_store_states(&s[i], d->state + i * WIDTH);
+	if (summed)
+		*d->sum = sum;
 	d->done = (size_t)(out - d->bytes);
 	d->at = at;
 }

@@ -26,6 +26,7 @@
 #define TARGET                                                             \
 	__attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,"        \
 			      "avx512vbmi,avx512vbmi2,avx512bitalg,"       \
+			      "avx512vpopcntdq,"                           \
 			      "bmi,bmi2,popcnt")))
 #define INLINE TARGET static inline __attribute__((always_inline))
 
@@ -39,7 +40,9 @@ enum {
 
 static bool dense_avx512_available(void)
 {
-	return scd__cpu_has_avx512() && __builtin_cpu_supports("avx512bitalg");
+	return scd__cpu_has_avx512() &&
+	       __builtin_cpu_supports("avx512bitalg") &&
+	       __builtin_cpu_supports("avx512vpopcntdq");
 }
 
 TARGET static void dense_avx512_count(const uint8_t *bytes, size_t len,
@@ -329,6 +332,20 @@ INLINE void dense_avx512_resolve(struct scd__dense_decoding *d, uint8_t *out,
 		out[__builtin_ctzll(escapes)] = scd__dense_list_get(d);
 }
 
+/* Add a round's bytes to a checksum. */
+INLINE void dense_avx512_sum(struct scd__checksum *sum, __m512i *ones,
+			     const size_t nlanes)
+{
+	UNROLL
+	for (size_t i = 0; i < nlanes; i += 64) {
+		const __mmask64 used = nlanes == 32 ? UINT32_MAX : UINT64_MAX;
+		const __m512i v = _mm512_maskz_loadu_epi8(used, sum->next + i);
+
+		*ones = _mm512_add_epi64(*ones, _mm512_popcnt_epi64(v));
+	}
+	scd__checksum_add(sum, nlanes);
+}
+
 INLINE void dense_avx512_decode_rounds(struct scd__dense_decoding *d,
 				       const unsigned nclasses,
 				       const unsigned npairs)
@@ -341,13 +358,22 @@ INLINE void dense_avx512_decode_rounds(struct scd__dense_decoding *d,
 	const uint8_t *at = d->at;
 	uint8_t *out = d->bytes + d->done;
 	size_t rounds = (d->len - d->done) / nlanes;
+	const bool summed = d->sum && d->sum->next == out;
+	struct scd__checksum sum = {.next = out};
+	__m512i ones = _mm512_setzero_si512();
 	struct states s[4];
 
+	if (summed)
+		sum = *d->sum;
 	UNROLL
 	for (unsigned i = 0; i < npairs; i++)
 		s[i] = dense_avx512_load_states(d->state + i * WIDTH);
 	for (; rounds > 0 && (size_t)(d->end - at) >= 2 * nlanes; rounds--) {
 		dense_avx512_fetch(at);
+		/* The bytes of the round before, beside the steps of this
+		 * one, most of which wait for each other. */
+		if (summed && sum.next < out)
+			dense_avx512_sum(&sum, &ones, nlanes);
 		UNROLL
 		for (unsigned i = 0; i < npairs; i += 2) {
 			__m512i v = dense_avx512_decode_pairs(
@@ -366,6 +392,10 @@ INLINE void dense_avx512_decode_rounds(struct scd__dense_decoding *d,
 	UNROLL
 	for (unsigned i = 0; i < npairs; i++)
 		dense_avx512_store_states(&s[i], d->state + i * WIDTH);
+	if (summed) {
+		sum.ones += (uint64_t)_mm512_reduce_add_epi64(ones);
+		*d->sum = sum;
+	}
 	d->done = (size_t)(out - d->bytes);
 	d->at = at;
 }

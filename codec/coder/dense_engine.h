@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "codec/coder/checksum.h"
 #include "codec/coder/dense_model.h"
 #include "codec/error.h"
 
@@ -55,6 +56,9 @@ struct scd__dense_decoding {
 	size_t nlist;
 	size_t nlisted; /* escapes that have been taken out of it */
 	int error;
+	/* null: none. If it ends where the chunk begins, an engine may add what
+	 * it decodes, any whole stripes of it. */
+	struct scd__checksum *sum;
 };
 
 struct scd__dense_engine {

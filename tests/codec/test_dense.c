@@ -14,7 +14,7 @@
 #include "tests/rounds.h"
 #include "tests/unit.h"
 
-enum { CHUNK = 16 << 20 };
+enum { CHUNK = 16 << 20, SEED = 77 };
 
 /* An array, and its code by the portable engine. */
 struct sample {
@@ -104,6 +104,27 @@ static void release(struct sample *s)
 	free(s->code);
 }
 
+/* While it decodes, an engine adds up the same as after it. */
+static void check_sum(const struct scd__dense_engine *engine,
+		      const struct sample *s, uint8_t *bits)
+{
+	struct scd__reader r = scd__reader(s->code, s->code_len);
+	struct scd__checksum during, after;
+	uint64_t checksum;
+
+	memset(bits, 0x55, array_len(s));
+	scd__checksum_begin(&during, bits, SEED);
+	assert_int_equal(scd__dense_decode_summed(engine, &s->shape, &r, bits,
+						  &during),
+			 SCD_OK);
+	assert_memory_equal(bits, s->bits, array_len(s));
+	scd__checksum_begin(&after, bits, SEED);
+	checksum = scd__checksum_finish(&after, bits + array_len(s));
+	assert_true(scd__checksum_finish(&during, bits + array_len(s)) ==
+		    checksum);
+	assert_int_equal(during.ones, s->shape.nones);
+}
+
 /* One engine: the same code in as much room as it needs, and the array. */
 static void check_engine(const struct scd__dense_engine *engine,
 			 const struct sample *s)
@@ -121,6 +142,7 @@ static void check_engine(const struct scd__dense_engine *engine,
 	assert_int_equal(decode(engine, s, s->code, s->code_len, bits),
 			 SCD_OK);
 	assert_memory_equal(bits, s->bits, array_len(s));
+	check_sum(engine, s, bits);
 	assert_int_equal(encode(engine, s, code, s->code_len - 1, &len),
 			 SCD_ESPACE);
 	free(code);

@@ -57,6 +57,19 @@ static inline void coding_must_agree(int error, const uint8_t *bits,
 				 (size_t)scd__array_bytes(nbits)) == 0);
 }
 
+/* What was added up while decoding is what is there. */
+static inline void coding_sum_must_agree(struct scd__checksum *sum,
+					 const struct scd__shape *shape)
+{
+	const uint8_t *end = sum->first + scd__array_bytes(shape->nbits);
+	struct scd__checksum again;
+
+	scd__checksum_begin(&again, sum->first, sum->seed);
+	fuzz_must(scd__checksum_finish(sum, end) ==
+		  scd__checksum_finish(&again, end));
+	fuzz_must(sum->ones == again.ones);
+}
+
 static inline void coding_engines(enum scd_coding coding,
 				  const struct scd__shape *shape,
 				  const struct fuzz_bytes *payload, bool good,
@@ -68,11 +81,17 @@ static inline void coding_engines(enum scd_coding coding,
 			   i < scd__dense_nengines; i++) {
 		struct scd__reader r = scd__reader(payload->at, payload->left);
 
+		struct scd__checksum sum;
+
 		if (!scd__dense_engines[i]->available())
 			continue;
-		coding_must_agree(scd__dense_decode(scd__dense_engines[i],
-						    shape, &r, bits),
+		scd__checksum_begin(&sum, bits, 0);
+		coding_must_agree(scd__dense_decode_summed(
+					  scd__dense_engines[i], shape, &r,
+					  bits, &sum),
 				  bits, good, expected, shape->nbits);
+		if (good)
+			coding_sum_must_agree(&sum, shape);
 	}
 	for (size_t i = 0; coding == SCD_CODING_SPARSE &&
 			   i < scd__sparse_nengines; i++) {
