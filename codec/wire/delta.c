@@ -32,18 +32,19 @@ static struct scd_digest_info delta_describe(const struct scd_bloom *base,
 					     const struct scd_bloom *next,
 					     const struct scd_digest_info *ids)
 {
-	return (struct scd_digest_info){
+	struct scd_digest_info info = {
 		.hashing = next->hashing,
 		.nhash = next->nhash,
 		.nbits = next->nbits,
 		.nkeys = ids->nkeys,
-		.nones = scd_bloom_ones(next),
 		.instance = ids->instance,
 		.generation = ids->generation,
 		.base_generation = ids->base_generation,
 		.base_checksum = scd_digest_checksum(base),
-		.checksum = scd_digest_checksum(next),
 	};
+
+	info.checksum = scd__array_sum(next->bits, next->nbits, &info.nones);
+	return info;
 }
 
 int scd_delta_encode(const struct scd_bloom *base, const struct scd_bloom *next,
@@ -244,6 +245,7 @@ static int delta_apply_into(const uint8_t *in,
 			    const struct scd_base *base,
 			    struct scd_bloom *bloom)
 {
+	uint64_t checksum, ones;
 	int error;
 
 	if (info->kind == SCD_DELTA_CONDITIONAL)
@@ -252,9 +254,8 @@ static int delta_apply_into(const uint8_t *in,
 		error = delta_apply_xor(in, info, base->bloom, bloom);
 	if (error)
 		return error;
-	if (scd_bloom_ones(bloom) != info->nones)
-		return SCD_ECHECKSUM;
-	if (scd_digest_checksum(bloom) != info->checksum)
+	checksum = scd__array_sum(bloom->bits, bloom->nbits, &ones);
+	if (ones != info->nones || checksum != info->checksum)
 		return SCD_ECHECKSUM;
 	return SCD_OK;
 }

@@ -280,31 +280,15 @@ int scd_digest_encode(const struct scd_bloom *bloom,
 		.nhash = bloom->nhash,
 		.nbits = bloom->nbits,
 		.nkeys = ids->nkeys,
-		.nones = scd_bloom_ones(bloom),
 		.instance = ids->instance,
 		.generation = ids->generation,
-		.checksum = scd_digest_checksum(bloom),
 	};
 
+	info.checksum = scd__array_sum(bloom->bits, bloom->nbits, &info.nones);
 	info.ncoded = info.nones;
 	if (digest_check_ranges(&info) != SCD_OK)
 		return SCD_EINVAL;
 	return scd__frame_make(&info, bloom->bits, out, out_len);
-}
-
-/* Decode into a filter that is there already, and verify it. */
-static int digest_decode_into(const uint8_t *in,
-			      const struct scd_digest_info *info,
-			      struct scd_bloom *bloom)
-{
-	int error = scd__frame_payload(in, info, bloom->bits);
-
-	if (error)
-		return error;
-	if (scd_bloom_ones(bloom) != info->nones)
-		return SCD_ECHECKSUM;
-	return scd_digest_checksum(bloom) == info->checksum ? SCD_OK
-							    : SCD_ECHECKSUM;
 }
 
 int scd_digest_decode(const uint8_t *in, size_t len,
@@ -324,7 +308,7 @@ int scd_digest_decode(const uint8_t *in, size_t len,
 	if (error)
 		return error;
 	fresh.hashing = parsed.hashing;
-	error = digest_decode_into(in, &parsed, &fresh);
+	error = scd__frame_verified(in, &parsed, fresh.bits);
 	if (error) {
 		scd_bloom_free(&fresh);
 		return error;

@@ -9,6 +9,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "codec/coder/checksum.h"
 #include "codec/coder/coder.h"
 #include "codec/cursor.h"
 #include "codec/array_memory.h"
@@ -39,6 +40,17 @@ uint64_t scd__bytes_checksum(const uint8_t *bytes, size_t len, uint64_t seed)
 uint64_t scd__array_checksum(const uint8_t *bits, uint64_t nbits)
 {
 	return XXH64(bits, (size_t)scd__array_bytes(nbits), seed_array);
+}
+
+uint64_t scd__array_sum(const uint8_t *bits, uint64_t nbits, uint64_t *ones)
+{
+	struct scd__checksum sum;
+	uint64_t checksum;
+
+	scd__checksum_begin(&sum, bits, seed_array);
+	checksum = scd__checksum_finish(&sum, bits + scd__array_bytes(nbits));
+	*ones = sum.ones;
+	return checksum;
 }
 
 uint64_t scd__frame_checksum(const uint8_t header[SCD_DIGEST_HEADER_BYTES])
@@ -190,4 +202,25 @@ int scd__frame_payload(const uint8_t *in, const struct scd_digest_info *info,
 	struct scd__reader r = scd__frame_reader(in, info);
 
 	return scd__coding_find(info->coding)->decode(&shape, &r, bits);
+}
+
+int scd__frame_verified(const uint8_t *in, const struct scd_digest_info *info,
+			uint8_t *bits)
+{
+	const struct scd__coding *coding = scd__coding_find(info->coding);
+	const struct scd__shape shape = {info->nbits, info->ncoded};
+	const uint8_t *end = bits + scd__array_bytes(info->nbits);
+	struct scd__reader r = scd__frame_reader(in, info);
+	struct scd__checksum sum;
+	int error;
+
+	scd__checksum_begin(&sum, bits, seed_array);
+	error = coding->decode_summed
+			? coding->decode_summed(&shape, &r, bits, &sum)
+			: coding->decode(&shape, &r, bits);
+	if (error)
+		return error;
+	if (scd__checksum_finish(&sum, end) != info->checksum)
+		return SCD_ECHECKSUM;
+	return sum.ones == info->nones ? SCD_OK : SCD_ECHECKSUM;
 }

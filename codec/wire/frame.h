@@ -18,6 +18,9 @@ uint64_t scd__bytes_checksum(const uint8_t *bytes, size_t len, uint64_t seed);
 /* The checksum of an array of nbits bits, spare bits zero. */
 uint64_t scd__array_checksum(const uint8_t *bits, uint64_t nbits);
 
+/* The same, and the number of ones: one pass for both. */
+uint64_t scd__array_sum(const uint8_t *bits, uint64_t nbits, uint64_t *ones);
+
 /* The checksum that belongs into a header's last field. */
 uint64_t scd__frame_checksum(const uint8_t header[SCD_DIGEST_HEADER_BYTES]);
 
@@ -66,5 +69,12 @@ struct scd__reader scd__frame_reader(const uint8_t *in,
  */
 int scd__frame_payload(const uint8_t *in, const struct scd_digest_info *info,
 		       uint8_t *bits);
+
+/*
+ * The same, and hold the array against the ones and the checksum that the
+ * header announces, SCD_ECHECKSUM: while it decodes, where the coding can.
+ */
+int scd__frame_verified(const uint8_t *in, const struct scd_digest_info *info,
+			uint8_t *bits);
 
 #endif
