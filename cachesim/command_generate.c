@@ -2,7 +2,6 @@
  * cachesim generate: a trace out of a seed.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "cachesim/cachesim.h"
 #include "cachesim/export.h"

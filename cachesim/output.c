@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "digestd/tool/command.h"
 

@@ -7,7 +7,6 @@
 
 #include <getopt.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cachesim/export.h"
 #include "digestd/tool/command.h"

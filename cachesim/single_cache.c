@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "cachesim/sim/multi.h"
-#include "codec/error.h"
 #include "digestd/store/eviction.h"
 #include "digestd/tool/progress.h"
 

@@ -4,8 +4,6 @@
  */
 #include "codec/siphash.h"
 
-#include <string.h>
-
 static inline uint64_t siphash_rotl(uint64_t x, unsigned n)
 {
 	return x << n | x >> (64 - n);

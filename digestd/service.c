@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -14,29 +13,23 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "codec/error.h"
 #include "digestd/admin/admin.h"
-#include "digestd/admin/admit_api.h"
 #include "digestd/admin/control.h"
 #include "digestd/cache/admission_keeper.h"
 #include "digestd/cache/admitter.h"
 #include "digestd/cache/cache.h"
 #include "digestd/config/configuration.h"
 #include "digestd/fetch/fetch.h"
-#include "digestd/http/fields.h"
 #include "digestd/node/client_rates.h"
-#include "digestd/node/node_drain.h"
 #include "digestd/os/access_log.h"
 #include "digestd/os/address_prefix.h"
 #include "digestd/os/listen.h"
 #include "digestd/os/log.h"
 #include "digestd/os/loop.h"
-#include "digestd/os/memory.h"
 #include "digestd/os/notify.h"
 #include "digestd/os/troubles.h"
 #include "digestd/os/upstream_names.h"
 #include "digestd/peers/digest_api.h"
-#include "digestd/peers/digest_request.h"
 #include "digestd/peers/peer_follower.h"
 #include "digestd/peers/lease_desk.h"
 #include "digestd/peers/renewer.h"

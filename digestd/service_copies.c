@@ -4,7 +4,6 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "digestd/cache/cache.h"
 #include "digestd/config/configuration.h"

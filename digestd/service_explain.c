@@ -3,9 +3,7 @@
  * stored for it, or why its last response was not; which peers' digests claim
  * it, and what came of asking one.
  */
-#include <inttypes.h>
 #include <jansson.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
  * One process of a node takes over from another (handover.h), and sockets that
  * a service manager has opened.
  */
-#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
  * what the node stores, which is nothing.
  */
 #include "digestd/admin/node_status.h"
-#include "digestd/cache/cache.h"
 #include "digestd/config/configuration.h"
 #include "digestd/part_settings.h"
 #include "digestd/service_inside.h"

@@ -4,7 +4,6 @@
 #include "config.h"
 
 #include <curl/curl.h>
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -21,7 +21,6 @@
  * that no array is kept; unless the bytes are to be made.
  * Source: Mitzenmacher, "Compressed Bloom Filters", 2002.
  */
-#include <string.h>
 
 #include "cachesim/protocol/digest_sizes.h"
 #include "cachesim/protocol/flips.h"

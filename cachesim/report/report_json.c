@@ -6,7 +6,6 @@
  * A value that is not there is left out.
  */
 #include <jansson.h>
-#include <string.h>
 
 #include "cachesim/report/report.h"
 

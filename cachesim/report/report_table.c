@@ -4,7 +4,6 @@
  * a column without values not at all, and what is too wide for the terminal
  * goes on in another part below, which begins with the keys again.
  */
-#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #include "cachesim/sim/info.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static double info_share(uint64_t part, uint64_t whole)
 {

@@ -3,7 +3,6 @@
  */
 #include "cachesim/trace/population.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "cachesim/trace/sizes.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cachesim/trace/lines.h"
 #include "cachesim/trace/swar.h"
 
 static bool scan_is_blank(char c)

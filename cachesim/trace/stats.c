@@ -4,7 +4,6 @@
 #include "cachesim/trace/stats.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "cachesim/trace/cacheable.h"
 

@@ -2,7 +2,6 @@
  * The HTTP client of a world, in place of digestd/fetch: by the contract of
  * fetch.h, over the world's connections.
  */
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -15,8 +15,6 @@
  */
 #include "codec/coder/range_coder.h"
 
-#include <string.h>
-
 #include "codec/coder/bits.h"
 #include "codec/error.h"
 

@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 static void index_store_bit(uint64_t *words, unsigned column, bool value)
 {

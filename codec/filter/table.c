@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "codec/filter/list_state.h"
 #include "codec/filter/table_lookup.h"

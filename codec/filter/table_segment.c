@@ -2,9 +2,7 @@
  * Segments of peer tables: making them of lists, and adding and taking out
  * what has one or many places in them.
  */
-#include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "codec/filter/list_state.h"
 #include "codec/filter/table_state.h"

@@ -7,8 +7,6 @@
  */
 #include "codec/digest.h"
 
-#include <assert.h>
-
 #include "codec/bloom.h"
 #include "codec/coder/coder.h"
 #include "codec/filter/bloom_raw.h"

@@ -9,7 +9,6 @@
 #include "codec/coder/list_coder.h"
 #include "codec/coder/parts.h"
 #include "codec/filter/list_ages.h"
-#include "codec/wire/frame.h"
 
 enum {
 	/* type, length, two sums, and how many cohorts there are */

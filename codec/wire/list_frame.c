@@ -5,7 +5,6 @@
  */
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "codec/coder/parts.h"
 #include "codec/filter/list_state.h"

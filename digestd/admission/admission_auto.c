@@ -27,7 +27,6 @@
  */
 #include <stdlib.h>
 
-#include "codec/error.h"
 #include "codec/mix.h"
 #include "digestd/admission/admission_policy.h"
 #include "digestd/admission/admission_mini.h"

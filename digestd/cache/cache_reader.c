@@ -13,7 +13,6 @@
  */
 #include "digestd/cache/cache.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 

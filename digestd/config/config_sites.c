@@ -16,7 +16,6 @@
 #include "digestd/config/configuration_check.h"
 #include "digestd/config/site_settings.h"
 #include "digestd/config/value.h"
-#include "digestd/http/enum_names.h"
 #include "digestd/peers/upstream.h"
 
 /* Of an origin within a site. */

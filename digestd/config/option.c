@@ -24,7 +24,6 @@
 #include "digestd/mesh/serving_lease.h"
 #include "digestd/node/site.h"
 #include "digestd/http/setcookie.h"
-#include "digestd/store/store.h"
 #include "digestd/os/address_prefix.h"
 #include "digestd/os/listen_path.h"
 #include "digestd/os/log.h"

@@ -1,7 +1,6 @@
 /*
  * digestctl apply: a full digest, brought up to date by deltas.
  */
-#include <stdio.h>
 #include <unistd.h>
 
 #include "digestd/ctl/digestctl.h"

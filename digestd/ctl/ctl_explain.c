@@ -2,7 +2,6 @@
  * digestctl explain: why a running node answers a URL as it does.
  */
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "digestd/ctl/digestctl.h"

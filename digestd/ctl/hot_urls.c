@@ -4,7 +4,6 @@
 #include "digestd/ctl/hot_urls.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "digestd/ctl/figures.h"

@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digestd/http/fields.h"
 #include "digestd/fetch/fetch_head.h"
 #include "digestd/fetch/fetch_url.h"
 #include "digestd/os/memory.h"

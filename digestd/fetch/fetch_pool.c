@@ -7,7 +7,6 @@
  */
 #include "digestd/fetch/fetch_pool.h"
 
-#include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
 #include <netinet/tcp.h>

@@ -3,7 +3,6 @@
  */
 #include "digestd/http/cachestatus.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "digestd/http/decimal.h"

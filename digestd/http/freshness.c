@@ -3,8 +3,6 @@
  */
 #include "digestd/http/freshness.h"
 
-#include <stddef.h>
-
 #include "digestd/http/fields.h"
 #include "digestd/http/httpdate.h"
 #include "digestd/http/response_facts.h"

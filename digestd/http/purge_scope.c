@@ -10,7 +10,6 @@
 
 #include "codec/uri.h"
 #include "digestd/http/fields.h"
-#include "digestd/http/tags.h"
 
 const char *purge_scope_fault(const struct fields *request)
 {

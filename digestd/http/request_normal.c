@@ -9,7 +9,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "digestd/http/field_line.h"
 #include "digestd/http/fields.h"
 #include "digestd/http/query.h"
 

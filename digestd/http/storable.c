@@ -3,7 +3,6 @@
  */
 #include "digestd/http/storable.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include "digestd/http/conditional.h"

@@ -3,7 +3,6 @@
  */
 #include "digestd/http/targeted.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "digestd/http/cachecontrol.h"

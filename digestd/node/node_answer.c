@@ -6,11 +6,9 @@
 #include <assert.h>
 #include <string.h>
 
-#include "digestd/http/cachecontrol.h"
 #include "digestd/http/cachestatus.h"
 #include "digestd/http/fields.h"
 #include "digestd/http/freshness.h"
-#include "digestd/http/response_facts.h"
 #include "digestd/http/storable.h"
 
 static enum peer_outcome node_answer_judge_504(const struct fields *fields)

@@ -3,8 +3,6 @@
  */
 #include "digestd/node/node_lease.h"
 
-#include <assert.h>
-
 static enum node_lease_do node_lease_end(struct node_lease *l)
 {
 	l->state = NODE_LEASE_OVER;

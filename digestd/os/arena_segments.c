@@ -3,7 +3,6 @@
  */
 #include "digestd/os/arena_inside.h"
 
-#include <assert.h>
 #include <errno.h>
 
 /*

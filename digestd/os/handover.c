@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>

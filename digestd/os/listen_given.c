@@ -3,7 +3,6 @@
  */
 #include "digestd/os/listen_given.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>

@@ -5,10 +5,8 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "digestd/os/log.h"

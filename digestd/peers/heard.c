@@ -3,7 +3,6 @@
  */
 #include "digestd/peers/heard.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

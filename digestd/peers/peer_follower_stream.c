@@ -9,7 +9,6 @@
 #include "digestd/http/fields.h"
 #include "digestd/mesh/digest_stream.h"
 #include "digestd/peers/peer_follower_inside.h"
-#include "digestd/peers/peer_kind.h"
 
 enum {
 	STATUS_DELTA = 226,

@@ -4,7 +4,6 @@
  * tags, deltas or long polls. A Squid knows no token of ours, and is sent none;
  * who may ask it for objects, its http_access says.
  */
-#include <errno.h>
 
 #include "codec/squid.h"
 #include "digestd/http/fields.h"

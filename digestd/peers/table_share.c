@@ -8,7 +8,6 @@
  */
 #include "digestd/peers/table_share.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>

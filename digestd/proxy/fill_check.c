@@ -8,14 +8,12 @@
  * to. A worker has one such fetch at a time, and bodies have a limit: it costs
  * the origin little, and clients nothing.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "digestd/http/repr_digest.h"
 #include "digestd/node/node_check.h"
 #include "digestd/proxy/fill.h"
-#include "digestd/proxy/request.h"
 #include "digestd/tls/body_hash.h"
 
 enum {

@@ -7,7 +7,6 @@
  *
  * Requests for the same join it, as they do any fill.
  */
-#include <string.h>
 
 #include "digestd/proxy/fill.h"
 #include "digestd/proxy/shared.h"

@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digestd/http/response_facts.h"
 #include "digestd/node/node_keep.h"
 #include "digestd/peers/placer.h"
 #include "digestd/proxy/fill.h"

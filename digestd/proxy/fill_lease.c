@@ -7,7 +7,6 @@
  * had it confirmed already. Then its owner is one of those who hold it, as
  * their digests say, and a question is about what is stored here.
  */
-#include "digestd/http/response_facts.h"
 #include "digestd/node/node_ask.h"
 #include "digestd/peers/lease_desk.h"
 #include "digestd/proxy/fill.h"

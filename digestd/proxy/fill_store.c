@@ -15,7 +15,6 @@
 #include "digestd/http/tags.h"
 #include "digestd/mesh/peerset.h"
 #include "digestd/http/vary.h"
-#include "digestd/mesh/leases.h"
 #include "digestd/node/node_answer.h"
 #include "digestd/node/node_keep.h"
 #include "digestd/peers/placer.h"

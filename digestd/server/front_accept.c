@@ -10,7 +10,6 @@
  */
 #include "config.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>

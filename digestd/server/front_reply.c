@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "digestd/os/body_memory.h"
-#include "digestd/os/memory.h"
 #include "digestd/server/front.h"
 
 /* How the header of a reply ends, and so what becomes of the connection. */

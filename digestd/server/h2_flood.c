@@ -7,7 +7,6 @@
  *
  * A browser that drops a page of a hundred pictures has spent a third of it.
  */
-#include "digestd/os/log.h"
 #include "digestd/server/h2.h"
 
 enum {

@@ -8,7 +8,6 @@
  * stream: with id 0, but in the list.
  */
 #include <assert.h>
-#include <stdlib.h>
 
 #include "digestd/server/h2.h"
 

@@ -20,7 +20,6 @@
 #include "digestd/http/forwarded.h"
 #include "digestd/http/guard.h"
 #include "digestd/server/server_mhd.h"
-#include "digestd/tls/tls.h"
 
 /*
  * What a connection takes beside the memory of its headers.

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "codec/error.h"
 #include "codec/squid.h"

@@ -5,9 +5,7 @@
 
 #include "digestd/tool/options.h"
 
-#include <errno.h>
 #include <getopt.h>
-#include <string.h>
 
 #include "digestd/http/enum_names.h"
 #include "digestd/tool/arguments.h"
