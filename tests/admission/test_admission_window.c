@@ -1,7 +1,6 @@
 /*
  * A window of keys that becomes another one.
  */
-#include <string.h>
 
 #include "tests/unit.h"
 

@@ -7,7 +7,6 @@
 
 #include "cachesim/admission/admission_table.h"
 #include "cachesim/sim/sim_cache.h"
-#include "codec/error.h"
 #include "digestd/admission/admission_mini.h"
 #include "digestd/store/eviction.h"
 #include "tests/codec/random.h"

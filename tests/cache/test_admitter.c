@@ -4,7 +4,6 @@
  * change, and each allocation failing.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "digestd/cache/admitter.h"
 #include "tests/codec/alloc.h"

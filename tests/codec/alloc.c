@@ -3,7 +3,6 @@
  */
 #include "tests/codec/alloc.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/coder/bits.h"
 #include "codec/coder/conditional_coder.h"
 #include "codec/delta.h"
 #include "codec/wire/frame.h"

@@ -3,7 +3,6 @@
  * one (the same bytes from all, read by all), and that one against the array
  * itself; sizes against the entropy; damaged input.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
  * lanes, classes and chunks, and then damaged. What one of them refuses all
  * refuse, and what they accept is the same array.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

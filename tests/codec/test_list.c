@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "codec/bloom.h"
-#include "codec/wire/frame.h"
 #include "tests/codec/list_sample.h"
 #include "tests/rounds.h"
 

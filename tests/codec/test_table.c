@@ -5,7 +5,6 @@
 #include "tests/unit.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "codec/filter/table_state.h"
 #include "tests/codec/alloc.h"

@@ -9,13 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "digestd/config/configuration.h"
 #include "digestd/os/processors.h"
 #include "digestd/peers/peer_kind.h"
-#include "digestd/config/configuration_check.h"
 #include "digestd/mesh/peerset.h"
 #include "tests/codec/alloc.h"
 #include "tests/config/config_file.h"

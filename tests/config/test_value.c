@@ -2,7 +2,6 @@
  * Values of the configuration from their text: what is one, and which, and
  * what is none.
  */
-#include <string.h>
 
 #include "digestd/config/value.h"
 #include "digestd/http/enum_names.h"

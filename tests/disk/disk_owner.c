@@ -5,14 +5,12 @@
 
 #include "tests/disk/disk_owner.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "digestd/cache/cache.h"
 #include "digestd/disk/cached.h"
 #include "digestd/os/loop.h"
 #include "tests/disk/disk_folder.h"

@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "digestd/os/log.h"
 #include "tests/codec/alloc.h"

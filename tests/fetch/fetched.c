@@ -3,8 +3,6 @@
  */
 #include "tests/fetch/fetched.h"
 
-#include <string.h>
-
 #include "digestd/http/fields.h"
 #include "tests/unit.h"
 

@@ -6,7 +6,6 @@
  */
 #include "tests/unit.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>

@@ -3,7 +3,6 @@
  * that is coded. What loads must be a set: as many numbers as it says, found
  * by a decoder that reads bit after bit, and by the lookup.
  */
-#include <string.h>
 
 #include "codec/error.h"
 #include "codec/kind/golomb.h"

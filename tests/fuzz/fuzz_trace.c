@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "cachesim/trace/format.h"
-#include "cachesim/trace/lines.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { MAX_INPUT = 65536, ROWS = 7 };

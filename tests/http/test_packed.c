@@ -3,7 +3,6 @@
  */
 #include "tests/unit.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

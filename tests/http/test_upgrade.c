@@ -1,7 +1,6 @@
 /*
  * Which changes of protocols are passed on.
  */
-#include <string.h>
 
 #include "digestd/http/fields.h"
 #include "digestd/http/upgrade.h"

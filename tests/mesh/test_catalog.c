@@ -2,7 +2,6 @@
  * The catalog: when a generation is due, and that its array is always the one
  * of the keys that are there.
  */
-#include <string.h>
 
 #include "digestd/mesh/catalog.h"
 #include "tests/codec/alloc.h"

@@ -19,7 +19,6 @@
  *
  * An invalidation is of the key, a prefix or a tag, in turn.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,8 +2,6 @@
  * Leases: who gets one, and who is sent to whom; who owns a key; and the texts
  * in which nodes say so.
  */
-#include <stdio.h>
-#include <string.h>
 
 #include "digestd/mesh/leases.h"
 #include "digestd/mesh/peerset.h"

@@ -4,7 +4,6 @@
  * it has what the catalog has. Also with failing allocations.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "codec/digest.h"
 #include "codec/list.h"

@@ -3,8 +3,6 @@
  */
 #include "tests/unit.h"
 
-#include <string.h>
-
 #include "digestd/mesh/placement.h"
 
 /* For each: from a peer, never asked for before anywhere; asked here; at a

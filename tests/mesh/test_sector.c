@@ -4,7 +4,6 @@
  * generation and by full digests.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "digestd/mesh/leases.h"
 #include "digestd/mesh/list_history.h"

@@ -27,7 +27,6 @@
  *
  * Node 0 purges. What is stored on disk outlives a crash.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -8,7 +8,6 @@
 #include "cachesim/mpi/mpi_process.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /*
  * What a response comes to: a row a case.
  */
-#include <stdio.h>
 
 #include "digestd/http/cachecontrol.h"
 #include "digestd/http/freshness.h"

@@ -2,7 +2,6 @@
  * The door: a row a case, then every mixture of facts against what must hold
  * for all of them.
  */
-#include <stdint.h>
 #include <string.h>
 
 #include "digestd/http/fields.h"

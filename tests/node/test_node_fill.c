@@ -3,7 +3,6 @@
  * every step, whatever the facts are.
  */
 #include <signal.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>

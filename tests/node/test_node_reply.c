@@ -2,8 +2,6 @@
  * Which reply a stored response makes: the preconditions of RFC 9110, 13.1, in
  * the order of 13.2.2, a row each; and all of them together.
  */
-#include <stdio.h>
-#include <string.h>
 
 #include "tests/unit.h"
 

@@ -2,7 +2,6 @@
  * Sites and rules: which site a host is of, and what counts there.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

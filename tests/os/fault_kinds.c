@@ -3,8 +3,6 @@
  */
 #include "tests/os/fault_kinds.h"
 
-#include <stddef.h>
-
 #include "tests/codec/alloc.h"
 #include "tests/os/call_faults.h"
 

@@ -5,7 +5,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "codec/digest.h"
 #include "digestd/os/loop.h"

@@ -7,7 +7,6 @@
 
 #include "codec/delta.h"
 #include "codec/wire/frame.h"
-#include "digestd/mesh/peerset.h"
 #include "digestd/peers/digest_body.h"
 #include "digestd/peers/peer_kind.h"
 #include "tests/codec/sample.h"

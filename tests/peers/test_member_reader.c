@@ -15,7 +15,6 @@
 #include "digestd/os/loop.h"
 #include "digestd/peers/member_list.h"
 #include "digestd/peers/member_reader.h"
-#include "digestd/peers/member_source.h"
 #include "tests/codec/alloc.h"
 #include "tests/os/call_faults.h"
 #include "tests/unit.h"

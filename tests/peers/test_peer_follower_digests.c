@@ -13,7 +13,6 @@
 #include "digestd/os/loop.h"
 #include "digestd/os/troubles.h"
 #include "digestd/peers/digest_api.h"
-#include "digestd/peers/digest_request.h"
 #include "digestd/peers/peer_follower.h"
 #include "digestd/peers/peer_kind.h"
 #include "digestd/peers/upstream.h"

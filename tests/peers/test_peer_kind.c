@@ -8,7 +8,6 @@
 #include "digestd/http/forward.h"
 #include "digestd/mesh/peer_digest.h"
 #include "digestd/peers/digest_body.h"
-#include "digestd/peers/digest_request.h"
 #include "digestd/peers/peer_kind.h"
 #include "tests/codec/alloc.h"
 #include "tests/unit.h"

@@ -3,7 +3,6 @@
  * and what they know is applied before it counts. The clock runs FASTER times
  * as fast as others, as terms are seconds.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
  * allocation failing.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "digestd/mesh/catalog.h"
 #include "digestd/peers/placer.h"

@@ -3,7 +3,6 @@
  * process.
  */
 #include "digestd/mesh/serving_lease.h"
-#include "digestd/os/loop.h"
 #include "digestd/peers/serving_desk.h"
 #include "tests/unit.h"
 

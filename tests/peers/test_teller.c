@@ -12,7 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "digestd/fetch/fetch.h"
 #include "digestd/os/log.h"
 #include "digestd/os/loop.h"
 #include "digestd/peers/invalidation_api.h"

@@ -6,7 +6,6 @@
  */
 #include "tests/unit.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

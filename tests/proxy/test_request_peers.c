@@ -11,7 +11,6 @@
 
 #include "digestd/cache/cache.h"
 #include "digestd/fetch/fetch.h"
-#include "digestd/mesh/distance.h"
 #include "digestd/mesh/invalidation_log.h"
 #include "digestd/os/loop.h"
 #include "tests/loopback.h"

@@ -3,7 +3,6 @@
  * scripted.h: what a client sees of it.
  */
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -4,7 +4,6 @@
 #include "tests/server/served.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>

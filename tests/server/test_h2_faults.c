@@ -5,7 +5,6 @@
  * each exchange that began has ended.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "tests/codec/alloc.h"
 #include "tests/os/call_faults.h"

@@ -4,7 +4,6 @@
  */
 #include "digestd/server/reply_head.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,6 @@
 #include "tests/server/served.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

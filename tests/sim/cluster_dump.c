@@ -10,7 +10,6 @@
  * uncacheable request, with the cacheable ones before it. The second prints
  * "PROXY COUNTER VALUE" for each counter, PROXY "sum" for all together.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

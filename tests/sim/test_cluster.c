@@ -10,7 +10,6 @@
 
 #include "cachesim/sim/cluster.h"
 #include "codec/error.h"
-#include "digestd/store/eviction.h"
 #include "tests/codec/alloc.h"
 #include "tests/sim/sample.h"
 

@@ -5,7 +5,6 @@
 #include "tests/unit.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "cachesim/sim/info.h"
 #include "tests/codec/alloc.h"

@@ -5,8 +5,6 @@
  */
 #include "tests/unit.h"
 
-#include <stdio.h>
-
 #include "cachesim/sim/compact.h"
 #include "cachesim/sim/modify.h"
 #include "codec/mix.h"

@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cachesim/trace/zipf.h"
 #include "codec/error.h"

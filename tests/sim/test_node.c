@@ -5,8 +5,6 @@
  */
 #include "cachesim/sim/node.h"
 
-#include <string.h>
-
 #include "cachesim/sim/sim_cache.h"
 #include "codec/error.h"
 #include "tests/codec/alloc.h"

@@ -7,7 +7,6 @@
 #include "cachesim/sim/sim_cache.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "cachesim/sim/map.h"
 #include "codec/error.h"

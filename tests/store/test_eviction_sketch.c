@@ -4,8 +4,6 @@
  */
 #include "digestd/store/eviction_sketch.h"
 
-#include <stdlib.h>
-
 #include "codec/error.h"
 #include "tests/codec/alloc.h"
 #include "tests/codec/random.h"

@@ -3,7 +3,6 @@
  * homes fewer, so that they collide, wrap around the end and shift back.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "codec/error.h"
 #include "digestd/store/key_table.h"

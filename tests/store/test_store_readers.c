@@ -7,7 +7,6 @@
  * does not find them must be unsure. The last keys never are: nobody finds
  * them. Of the others, what is found must be whole.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@
 #include "tests/storm/storm_node.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -20,7 +19,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "codec/mix.h"
 #include "tests/codec/random.h"
 #include "tests/storm/storm_log.h"
 #include "tests/storm/storm_world.h"

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "tests/codec/random.h"
-#include "tests/storm/storm_body.h"
 #include "tests/storm/storm_digest.h"
 #include "tests/storm/storm_log.h"
 #include "tests/storm/storm_origin.h"

@@ -5,7 +5,6 @@
 #include "tests/storm/storm_request.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "tests/codec/random.h"
 #include "tests/storm/storm_body.h"

@@ -4,8 +4,6 @@
  */
 #include "tests/storm/storm_response.h"
 
-#include <string.h>
-
 #include "tests/codec/random.h"
 #include "tests/storm/storm_body.h"
 

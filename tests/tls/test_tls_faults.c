@@ -4,7 +4,6 @@
  * every i: an error, or a connection as it should be, and nothing is left.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
 #include <limits.h>

@@ -5,7 +5,6 @@
 #include "tests/unit.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "cachesim/trace/format.h"

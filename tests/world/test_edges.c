@@ -10,7 +10,6 @@
 
 #include "cachesim/world/drive_bodies.h"
 #include "cachesim/world/drive_origin.h"
-#include "cachesim/world/nodes.h"
 #include "cachesim/world/wire.h"
 #include "cachesim/world/world.h"
 #include "digestd/http/fields.h"
