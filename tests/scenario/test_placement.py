@@ -195,7 +195,7 @@ def test_auto_copies_what_a_crowd_waits_for(make_cluster, origin):
 
     def page(_request, connection):
         came.set()
-        time.sleep(.5)
+        time.sleep(.5 * SLOW)
         connection.sendall(servers.response(200, PAGES, body))
         return b""
     origin.pages["/crowd"] = page
