@@ -171,8 +171,8 @@ static bool sim_request_was_asked(struct sim_cluster *s, struct sim_proxy *p,
 	return false;
 }
 
-/* Tiers hear of what they do not have: is it hot enough for a copy? */
-static bool sim_request_is_hot(struct sim_cluster *s, struct sim_proxy *p,
+/* Tiers hear of what they do not have: is it worth a place? */
+static bool sim_request_is_worthy(struct sim_cluster *s, struct sim_proxy *p,
 			       uint32_t object, bool remote)
 {
 	const struct tiers_miss miss = {
@@ -200,9 +200,9 @@ static void sim_request_place(struct sim_cluster *s, struct sim_proxy *p,
 	c.asked_at_peers = sim_request_any_but(s, object, s->field.peer_seen,
 					       PROTOCOL_MAX_APART);
 	c.asked = sim_request_was_asked(s, p, object);
-	c.hot = sim_request_is_hot(s, p, object, remote);
+	c.worthy = sim_request_is_worthy(s, p, object, remote);
 	if (placement_keeps(s->config.placement, &c))
-		sim_request_store(s, p, object, c.hot);
+		sim_request_store(s, p, object, remote && c.worthy);
 	else if (!remote)
 		p->count.refused++;
 }

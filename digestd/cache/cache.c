@@ -311,20 +311,20 @@ bool cache_missed(struct cache *cache, const struct tiers_miss *miss)
 {
 	const struct tier *main = &cache->shards[0].main;
 	const struct tier *t = main->copies ? main : &cache->ondisk;
-	bool hot;
+	bool worthy;
 
 	if (!t->copies || !t->store)
-		return false;
+		return !miss->remote;
 	if (cache_has_shards(cache)) {
 		cache_enter_room(cache);
-		hot = store_room_missed(cache->room, miss);
+		worthy = store_room_missed(cache->room, miss);
 		cache_leave_room(cache);
-		return hot;
+		return worthy;
 	}
 	cache_enter(cache);
-	hot = store_missed(t->store, miss);
+	worthy = store_missed(t->store, miss);
 	cache_leave(cache);
-	return hot;
+	return worthy;
 }
 
 static void cache_add_stats(const struct store *s, struct store_stats *sum)

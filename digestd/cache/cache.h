@@ -88,7 +88,8 @@ void cache_unlock(struct cache *cache);
 void cache_set_view(struct cache *cache, struct peerset *view);
 
 /* A request that memory and disk could not answer: see eviction_tiers_missed(),
- * which says whether it is to be a hot copy. Without tiers, no. */
+ * which says whether what came is worth a place. Without tiers, yes if it is of
+ * the origin. */
 bool cache_missed(struct cache *cache, const struct tiers_miss *miss);
 
 /*

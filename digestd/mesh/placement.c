@@ -29,7 +29,7 @@ bool placement_keeps(enum placement p, const struct placement_case *c)
 	case PLACEMENT_SECOND:
 		return !c->remote || c->asked || c->awaited;
 	case PLACEMENT_AUTO:
-		return !c->remote || c->hot || c->awaited;
+		return c->worthy || c->awaited;
 	case PLACEMENT_SINGLE:
 		return !c->remote;
 	case PLACEMENT_SINGLE_SEEN:

@@ -22,7 +22,8 @@ enum placement {
 	PLACEMENT_SINGLE_SEEN,
 	PLACEMENT_SINGLE_SHARED,
 	/* from a peer: as a hot copy, if it is asked for more often than what
-	 * it displaces (store/eviction_tiers.h), or if others wait for it */
+	 * it displaces; from the origin: unless it displaces too many
+	 * (store/eviction_tiers.h); and what others wait for */
 	PLACEMENT_AUTO,
 	PLACEMENTS
 };
@@ -37,7 +38,7 @@ bool placement_read(const char *name, enum placement *out);
 struct placement_case {
 	bool remote;	     /* from a peer; else from the origin */
 	bool asked;	     /* this node had been asked for it before */
-	bool hot;            /* from a peer: worth a copy here (auto) */
+	bool worthy;         /* of a place here, as tiers say (auto) */
 	bool awaited;        /* other requests of this node wait for it: what
 			      * is not kept answers one, and each of them would
 			      * fetch it from the peer by itself */

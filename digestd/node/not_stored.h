@@ -13,7 +13,7 @@
 	X(RANGE,     "range",     "a part, or an answer that is about one") \
 	X(TOO_LARGE, "too-large", "larger than max_object_size") \
 	X(PURGES,    "purges",    "a peer's, while purges are still to be heard of") \
-	X(PLACEMENT, "placement", "a peer has it, which is enough") \
+	X(PLACEMENT, "placement", "a peer has it, or it is too much of the cache") \
 	X(ADMISSION, "admission", "not worth the place of another") \
 	X(MEMORY,    "memory",    "there is no memory for it now") \
 	X(PURGED,    "purged",    "purged while it came, or larger than the store")

@@ -90,9 +90,9 @@ static bool fill_store_is_from_here(const struct fill *f)
 	return f->source == SOURCE_PEER && !peerset_is_elsewhere(f->peer);
 }
 
-/* Is what a peer has sent asked for so often here that it is to be a hot copy?
- * Tiers hear of what the origin has sent, too. */
-static bool fill_store_is_hot(const struct fill *f)
+/* Is what a peer has sent asked for so often here that it is to be a hot copy;
+ * is what the origin has sent worth its place? Tiers say so. */
+static bool fill_store_is_worthy(const struct fill *f)
 {
 	const struct worker *w = f->worker;
 	const int64_t len = f->node.body_len;
@@ -104,7 +104,7 @@ static bool fill_store_is_hot(const struct fill *f)
 	};
 
 	if (!placer_has_tiers(w->shared.placer))
-		return false;
+		return !miss.remote;
 	if (miss.remote)
 		miss.price = fill_distance_price(f);
 	else
@@ -136,9 +136,8 @@ static bool fill_store_place_here(struct fill *f)
 		return true;
 	facts.asked_at_peers = fill_store_asked_at_peers(f);
 	facts.awaited = collapse_is_joined(f->collapse);
-	facts.hot = fill_store_is_hot(f);
-	f->hot_copy = facts.hot || (facts.awaited && facts.remote &&
-				    placer_has_tiers(placer));
+	facts.worthy = fill_store_is_worthy(f);
+	f->hot_copy = facts.remote && placer_has_tiers(placer);
 	return placer_keeps(placer, &f->q->key, &facts);
 }
 

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "codec/mix.h"
 #include "digestd/store/eviction_ghost.h"
 #include "digestd/store/eviction_queue.h"
 #include "digestd/store/eviction_sketch.h"
@@ -20,6 +21,7 @@ struct tiers {
 	uint64_t nsole, nhot, hot_weight;
 	bool full; /* something has had to go */
 	uint32_t share_ppm;
+	uint64_t random;
 	struct ghosts gone_sole, gone_hot;
 	struct sketch misses;
 };
@@ -383,15 +385,23 @@ static bool eviction_tiers_has_room(struct tiers *t, uint64_t weight)
 	return false;
 }
 
-bool eviction_tiers_missed(struct eviction *e, const struct tiers_miss *miss)
+/* Whether what an origin has sent is worth the others that it makes go. */
+static bool eviction_tiers_is_worth_it(struct tiers *t,
+				       const struct tiers_miss *miss)
 {
-	struct tiers *t = eviction_tiers_of(e);
-	unsigned wanted = t->full ? TIERS_MISSES : TIERS_MISSES_ROOMY;
+	const uint64_t part = t->q.base.config.capacity / TIERS_PARTS;
 
-	assert(eviction_has_tiers(e));
-	eviction_tiers_judge_share(t, miss);
-	sketch_add(&t->misses, miss->hash);
-	if (!miss->remote || sketch_estimate(&t->misses, miss->hash) < wanted)
+	return miss->weight <= part || !t->full || miss->nodes < 2 ||
+	       scd__splitmix64(&t->random) % miss->weight < part;
+}
+
+/* Whether what a peer has sent becomes a hot copy. */
+static bool eviction_tiers_is_hot(struct tiers *t,
+				  const struct tiers_miss *miss)
+{
+	const unsigned wanted = t->full ? TIERS_MISSES : TIERS_MISSES_ROOMY;
+
+	if (sketch_estimate(&t->misses, miss->hash) < wanted)
 		return false;
 	if (eviction_tiers_has_room(t, miss->weight))
 		return true;
@@ -399,6 +409,17 @@ bool eviction_tiers_missed(struct eviction *e, const struct tiers_miss *miss)
 		t, &t->gone_hot,
 		(struct eviction_item){miss->hash, miss->weight});
 	return false;
+}
+
+bool eviction_tiers_missed(struct eviction *e, const struct tiers_miss *miss)
+{
+	struct tiers *t = eviction_tiers_of(e);
+
+	assert(eviction_has_tiers(e));
+	eviction_tiers_judge_share(t, miss);
+	sketch_add(&t->misses, miss->hash);
+	return miss->remote ? eviction_tiers_is_hot(t, miss)
+			    : eviction_tiers_is_worth_it(t, miss);
 }
 
 void eviction_tiers_stats(const struct eviction *e, struct tiers_stats *out)

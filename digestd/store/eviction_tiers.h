@@ -19,6 +19,15 @@
  * mark. Until the first eviction a copy displaces nothing: then it comes in
  * after TIERS_MISSES_ROOMY misses, however many copies there are.
  *
+ * What an origin has sent becomes a sole copy. But one object that is a good
+ * part of the cache makes many others go, at one node after the other: each
+ * fetches it anew when it has gone from the last, where a hash in front would
+ * spoil one node only. So what weighs more than 1 / TIERS_PARTS of a capacity
+ * that has been filled is kept with a probability of that over its weight. It
+ * has to be asked of the origin so many times as it has such parts, in the mean
+ * and at any nodes, of which none has to hear of the others. A node that has no
+ * peers keeps it.
+ *
  * Whether a larger tier is worth it, two memories of what went last tell, of
  * TIERS_GHOSTS_PERCENT of the capacity each. A request that a peer answered
  * would have been a hit here with a larger hot tier, if its object is among the
@@ -33,7 +42,8 @@
  *
  * Source: two tiers of that kind, Korupolu and Dahlin, "Coordinated Placement
  * and Replacement for Large-Scale Distributed Caches", 2002; two memories that
- * move a border, Megiddo and Modha, "ARC", 2003.
+ * move a border, Megiddo and Modha, "ARC", 2003; large objects by chance,
+ * Berger, Sitaraman and Harchol-Balter, "AdaptSize", 2017.
  *
  * Costs: beside those of the policy, 14 to 18 bytes a slot, and 20 to 33 for
  * each that is remembered.
@@ -52,6 +62,7 @@ enum {
 	TIERS_MOST_PPM = 800000,
 	TIERS_STEP_PPM = 100, /* of the price 1 */
 	TIERS_GHOSTS_PERCENT = 2,
+	TIERS_PARTS = 8,
 	TIERS_ORIGIN_MS = 30,
 	TIERS_PRICE = 1024, /* stands for 1 */
 	TIERS_PRICE_MAX = 16 * TIERS_PRICE,
@@ -80,8 +91,8 @@ struct tiers_miss {
 	unsigned nodes;        /* else: of the cluster */
 };
 
-/* One has been answered. Whether what a peer has sent is to come in as a hot
- * copy; what the origin has sent is none. */
+/* One has been answered. Whether what came is to come in: as a hot copy, if a
+ * peer has sent it, else as a sole one. */
 bool eviction_tiers_missed(struct eviction *e, const struct tiers_miss *miss);
 
 struct tiers_stats {

@@ -249,6 +249,8 @@ static void misses_are_heard_of(void **state)
 {
 	const struct tiers_miss miss = {
 		.hash = 1, .weight = 1000, .remote = true};
+	const struct tiers_miss origin = {
+		.hash = 2, .weight = 1000, .nodes = 2};
 
 	(void)state;
 	for (size_t row = 0; row < NROWS(caches); row++) {
@@ -258,6 +260,7 @@ static void misses_are_heard_of(void **state)
 			for (unsigned i = 1; i < TIERS_MISSES_ROOMY; i++)
 				assert_false(cache_missed(cache, &miss));
 			assert_int_equal(cache_missed(cache, &miss), tiers);
+			assert_true(cache_missed(cache, &origin));
 			cache_free(&cache);
 			if (caches[row].disk)
 				disk_folder_empty();

@@ -6,7 +6,7 @@
 #include "digestd/mesh/placement.h"
 
 /* For each: from a peer, never asked for before anywhere; asked here; at a
- * peer; hot; awaited; and the same from the origin, where nothing is hot. */
+ * peer; worth a place; awaited; and the same from the origin. */
 static const struct {
 	const char *name;
 	const char *kept; /* a letter a case: y or n */
@@ -17,7 +17,7 @@ static const struct {
 	{"single", "nnnnnyyyyy", false, false},
 	{"single-seen", "nnnnnnynnn", true, false},
 	{"single-shared", "nnnnnnyynn", true, false},
-	{"auto", "nnnyyyyyyy", false, true},
+	{"auto", "nnnyynnnyy", false, true},
 };
 
 static void all_cases(void **state)
@@ -36,7 +36,7 @@ static void all_cases(void **state)
 				.remote = k < 5,
 				.asked = k % 5 == 1,
 				.asked_at_peers = k % 5 == 2,
-				.hot = k == 3,
+				.worthy = k % 5 == 3,
 				.awaited = k % 5 == 4,
 			};
 

@@ -12,7 +12,13 @@
 #include "tests/rounds.h"
 #include "tests/unit.h"
 
-enum { SLOTS = 64, CAPACITY = 1000, STEPS = 20000, WEIGHT_MAX = 40 };
+enum {
+	SLOTS = 64,
+	CAPACITY = 1000,
+	STEPS = 20000,
+	WEIGHT_MAX = 40,
+	ORIGINS = 4096,
+};
 
 struct owner {
 	struct eviction *tiers;
@@ -290,7 +296,8 @@ static struct owner *full_owner_new(void)
 static void what_is_missed_twice_is_taken_into_an_empty_cache(void **state)
 {
 	struct owner *o = owner_new("sieve");
-	const struct tiers_miss origin = {.hash = 7, .weight = 1, .nodes = 2};
+	const struct tiers_miss origin = {
+		.hash = 7, .weight = CAPACITY, .nodes = 2};
 
 	(void)state;
 	assert_false(missed(o, 5, 1));
@@ -298,8 +305,7 @@ static void what_is_missed_twice_is_taken_into_an_empty_cache(void **state)
 	fill_hot(o, 4, 40); /* twice what the tier may weigh */
 	assert_true(missed(o, 5, 40));
 	assert_false(missed(o, 5, CAPACITY)); /* is no small part of it */
-	for (unsigned i = 0; i <= TIERS_MISSES; i++)
-		assert_false(eviction_tiers_missed(o->tiers, &origin));
+	assert_true(eviction_tiers_missed(o->tiers, &origin));
 	for (uint32_t slot = 4; slot < 6; slot++) {
 		o->weight[slot] = 1;
 		eviction_insert(o->tiers, slot);
@@ -317,16 +323,39 @@ static void what_is_missed_often_is_taken(void **state)
 {
 	struct owner *o = full_owner_new();
 	const uint64_t limit = CAPACITY / 1000 * (TIERS_LEAST_PPM / 1000);
-	const struct tiers_miss origin = {.hash = 7, .weight = 1, .nodes = 2};
 
 	(void)state;
 	for (unsigned i = 1; i < TIERS_MISSES; i++)
 		assert_false(missed(o, 5, 1));
 	assert_true(missed(o, 5, 1));
 	assert_false(missed(o, 5, limit + 1)); /* never fits */
-	for (unsigned i = 0; i <= TIERS_MISSES;
-	     i++) /* what nobody has is sole */
-		assert_false(eviction_tiers_missed(o->tiers, &origin));
+	owner_free(o);
+}
+
+/* Of so many responses of an origin, how many come in. */
+static unsigned taken(struct owner *o, uint64_t weight, unsigned nodes)
+{
+	struct tiers_miss m = {.weight = weight, .nodes = nodes};
+	unsigned n = 0;
+
+	for (m.hash = 0; m.hash < ORIGINS; m.hash++)
+		n += eviction_tiers_missed(o->tiers, &m);
+	return n;
+}
+
+static void the_larger_the_rarer_it_is_taken(void **state)
+{
+	const uint64_t part = CAPACITY / TIERS_PARTS;
+	struct owner *o = full_owner_new();
+
+	(void)state;
+	assert_int_equal(taken(o, 1, 8), ORIGINS);
+	assert_int_equal(taken(o, part, 8), ORIGINS);
+	assert_in_range(taken(o, 2 * part, 8), ORIGINS / 2 - ORIGINS / 16,
+			ORIGINS / 2 + ORIGINS / 16);
+	assert_in_range(taken(o, CAPACITY, 8), ORIGINS / TIERS_PARTS / 2,
+			ORIGINS / TIERS_PARTS * 2);
+	assert_int_equal(taken(o, CAPACITY, 1), ORIGINS); /* has no peers */
 	owner_free(o);
 }
 
@@ -459,6 +488,7 @@ int main(void)
 		cmocka_unit_test(
 			what_is_missed_twice_is_taken_into_an_empty_cache),
 		cmocka_unit_test(what_is_missed_often_is_taken),
+		cmocka_unit_test(the_larger_the_rarer_it_is_taken),
 		cmocka_unit_test(who_is_used_stays),
 		cmocka_unit_test(prices),
 		cmocka_unit_test(the_border_follows_the_price),
