@@ -37,6 +37,8 @@ enum {
 	FILES_WORKER = 12,  /* loop, listeners, their epolls */
 	FILES_PEER = 2,     /* its digest, and what it has seen */
 	FILES_DISK = 24,    /* index, reads and writes under way */
+	FILES_SPARE = 4,    /* of what is opened now and then: an operator's
+			     * connections, what the resolver reads */
 };
 
 /* Lookups for which any of the peers' digests says yes in vain. */
@@ -183,6 +185,12 @@ unsigned part_settings_connections(const struct config *c, uint64_t files)
 		fit = CONNECTIONS_MIN;
 	return fit < (uint64_t)c->max_connections ?
 		       (unsigned)fit : (unsigned)c->max_connections;
+}
+
+unsigned part_settings_files_left(const struct config *c)
+{
+	return (unsigned)(FILES_SPARE + c->npeers * FILES_PEER +
+			  2 * (uint64_t)c->threads);
 }
 
 unsigned part_settings_admin_connections(uint64_t files)

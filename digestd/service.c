@@ -4,6 +4,7 @@
 #include "digestd/service.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -273,6 +274,30 @@ static int service_start_workers(struct service *s)
 	return err;
 }
 
+/* Whether clients can be served beside what is open by now: without
+ * descriptors each of them would be answered with an error. */
+static int service_check_descriptors(const struct service *s)
+{
+	const uint64_t most = service_open_files();
+	const unsigned needed = part_settings_files_left(s->config);
+	const int lowest = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	uint64_t left = 0;
+
+	if (lowest < 0 && errno != EMFILE)
+		return 0; /* it cannot be told */
+	if (lowest >= 0) {
+		left = most - (uint64_t)lowest;
+		close(lowest);
+	}
+	if (left >= needed)
+		return 0;
+	log_write(LOG_ERROR, "service", "the limit of %llu open files leaves "
+		  "%u for clients, peers and origins, and %u are needed at the "
+		  "least; raise it (ulimit -n, LimitNOFILE=)",
+		  (unsigned long long)most, (unsigned)left, needed);
+	return -EMFILE;
+}
+
 static int service_start_publisher(struct service *s)
 {
 	struct publisher_settings settings = {
@@ -488,6 +513,8 @@ static int service_start(struct service *s)
 		err = service_start_share(s);
 	if (!err)
 		err = service_start_follow(s);
+	if (!err)
+		err = service_check_descriptors(s);
 	if (!err)
 		err = service_catch_up_purges(s);
 	if (!err)

@@ -2,6 +2,7 @@
 send."""
 
 import os
+import re
 import socket
 import time
 
@@ -220,6 +221,37 @@ def test_slow_uploads_do_not_take_all_places(make_cluster, origin):
         s.close()
 
 
+def start_with(node, descriptors, log):
+    """The process, with so many descriptors at the most."""
+    return scd.Process(
+        ["sh", "-c",
+         f"ulimit -n {descriptors}; exec {scd.DIGESTD} -c {node.path}"], log)
+
+
+def test_with_too_few_descriptors_it_does_not_start(make_cluster, origin):
+    """And where it starts, it serves: there is nothing in between."""
+    c = make_cluster(1, threads=1)
+    c.origin_url = origin.url
+    origin.set("/a", fields=MAXAGE, body=b"x")
+    node = c.nodes[0]
+    node.write()
+    refused = ""
+    for limit in range(17, 60):
+        node.process = start_with(node, limit,
+                                  os.path.join(c.dir, f"{limit}.log"))
+        until(lambda: node.process.popen.poll() is not None
+              or "data on port" in node.process.logged())
+        if node.process.popen.poll() is None:
+            break
+        assert node.process.popen.returncode == 1
+        refused = node.process.logged()
+    c.processes.append(node.process)
+    node.wait_ready()
+    assert re.search(f"limit of {limit - 1} open files leaves 5 for clients, "
+                     "peers and origins, and 6 are needed", refused)
+    assert node.get("/a").status == 200
+
+
 def test_few_descriptors_are_enough(make_cluster, origin):
     """Clients that leave in the middle of a header, more than there may be
     open files."""
@@ -229,8 +261,7 @@ def test_few_descriptors_are_enough(make_cluster, origin):
     node = c.nodes[0]
     node.write()
     log = os.path.join(c.dir, "few.log")
-    node.process = scd.Process(
-        ["sh", "-c", f"ulimit -n 64; exec {scd.DIGESTD} -c {node.path}"], log)
+    node.process = start_with(node, 64, log)
     c.processes.append(node.process)
     node.wait_ready()
     assert "max_connections = 4096 needs more than the limit of 64 open " \
