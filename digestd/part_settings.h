@@ -52,7 +52,8 @@ void part_settings_free(struct worker_settings *s);
 unsigned part_settings_connections(const struct config *c, uint64_t files);
 
 /* How many descriptors have to be left at least, when all that a node opens at
- * its start is open: for peers, a client and its upstream a thread, and some. */
+ * its start is open: for peers, a client and its upstream a thread, and
+ * some. */
 unsigned part_settings_files_left(const struct config *c);
 
 /* And how many the admin listener may. */

@@ -60,11 +60,13 @@
 	X(private_address, "private-address", "its address is not public", \
 	  "allow it with forward_private, if that is meant") \
 	X(wrong_key, "wrong-key", "its cluster key is not ours", \
-	  "give both nodes the same cluster_key and reload") \
+	  "give both nodes the same cluster_key and reload; restart where " \
+	  "the log asks for that") \
 	X(clock_skew, "clock-skew", \
 	  "its clock and the one here differ by more than 5 s", \
 	  "synchronize the clocks of both machines, as with chrony") \
-	X(version, "version", "its digest has another version or hashing", \
+	X(version, "version", \
+	  "its digest has another version, form or hashing", \
 	  "run the same version of digestd on both, or correct its kind") \
 	X(bad_digest, "bad-digest", "its digest is damaged or malformed", \
 	  "check what is between the nodes; restart that node if it goes on") \

@@ -31,13 +31,26 @@ void peer_follower_report_well(struct peer *p)
 	p->troubled = false;
 }
 
+/* Whether what has come begins with the header of a full list. */
+static bool peer_follower_sends_list(const struct peer *p)
+{
+	const struct digest_body *b = &p->update.body;
+	struct scd_digest_info info;
+
+	return b->len >= SCD_DIGEST_HEADER_BYTES &&
+	       !scd_digest_judge(b->bytes, NULL, &info) &&
+	       info.kind == SCD_LIST;
+}
+
 const char *peer_follower_reason(const struct peer *p, int error)
 {
 	if (p->update.foreign)
 		return "its keys are made by another cluster key than ours";
-	return error == SCD_EMISMATCH
-		       ? "it has Squid's hashing, which is not looked up here"
-		       : scd_strerror(error);
+	if (error != SCD_EMISMATCH)
+		return scd_strerror(error);
+	return peer_follower_sends_list(p)
+		       ? "it is a list, and an array was asked for"
+		       : "it has Squid's hashing, which is not looked up here";
 }
 
 enum trouble peer_follower_trouble_of(const struct peer *p, int error)

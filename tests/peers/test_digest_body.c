@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "codec/delta.h"
+#include "codec/list.h"
 #include "codec/wire/frame.h"
 #include "digestd/peers/digest_body.h"
+#include "digestd/peers/peer_follower_inside.h"
 #include "digestd/peers/peer_kind.h"
 #include "tests/codec/sample.h"
 
@@ -89,6 +91,17 @@ static struct message of_squid(void)
 	return forged(m, 16, 1);
 }
 
+static struct message list(void)
+{
+	struct scd_list *l;
+	struct message m;
+
+	assert_int_equal(scd_list_new(&l, 20, SAMPLE_INSTANCE), SCD_OK);
+	assert_int_equal(scd_list_encode(l, &m.bytes, &m.len), SCD_OK);
+	scd_list_free(&l);
+	return m;
+}
+
 static struct message garbage(void)
 {
 	struct message m = {calloc(1, 200), 200};
@@ -117,6 +130,7 @@ static const struct {
 	{"of another instance", of_other_base, true, true, SCD_EBASE, 96},
 	{"of another size", of_other_size, true, true, SCD_EBASE, 96},
 	{"Squid's hashing", of_squid, false, true, SCD_EMISMATCH, 96},
+	{"a list for an array", list, false, true, SCD_EMISMATCH, 96},
 };
 
 /* Adds a message in pieces; returns the first error. */
@@ -213,6 +227,37 @@ static void test_split(void **state)
 	free(m.bytes);
 }
 
+/* What the log says of a body that does not match: the header tells. */
+static void test_mismatches_have_reasons(void **state)
+{
+	static const struct {
+		struct message (*make)(void);
+		const char *reason;
+	} mismatches[] = {
+		{of_squid, "it has Squid's hashing, which is not looked up "
+			   "here"},
+		{list, "it is a list, and an array was asked for"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(mismatches); i++) {
+		struct message m = mismatches[i].make();
+		struct peer p = {
+			.update.body = {
+				.bytes = m.bytes,
+				.len = SCD_DIGEST_HEADER_BYTES,
+			},
+		};
+
+		assert_string_equal(peer_follower_reason(&p, SCD_EMISMATCH),
+				    mismatches[i].reason);
+		p.update.foreign = true;
+		assert_non_null(strstr(peer_follower_reason(&p, SCD_EMISMATCH),
+				       "another cluster key"));
+		free(m.bytes);
+	}
+}
+
 static int make_held(void **state)
 {
 	(void)state;
@@ -234,6 +279,7 @@ int main(void)
 		cmocka_unit_test(test_bodies),
 		cmocka_unit_test(test_promises),
 		cmocka_unit_test(test_split),
+		cmocka_unit_test(test_mismatches_have_reasons),
 	};
 	return cmocka_run_group_tests(tests, make_held, free_held);
 }
