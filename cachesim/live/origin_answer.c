@@ -1,5 +1,5 @@
 /*
- * See answer.h.
+ * See origin_answer.h.
  */
 #include "config.h"
 

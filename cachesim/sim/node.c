@@ -233,10 +233,8 @@ static enum admission_decision node_put(struct sim_node *n, uint32_t object,
 	    node_write_disk(n, object, size, copy))
 		return ADMISSION_DISK;
 	if (decision == ADMISSION_RAM && n->ram &&
-	    sim_cache_put(n->ram, object, size) == 0) {
-		n->stats.ram_puts++;
+	    sim_cache_put(n->ram, object, size) == 0)
 		return ADMISSION_RAM;
-	}
 	n->stats.refused++;
 	return ADMISSION_NO;
 }
@@ -279,12 +277,6 @@ bool sim_node_drop(struct sim_node *n, uint32_t object)
 	       (n->ram && sim_cache_drop(n->ram, object));
 }
 
-void sim_node_note(struct sim_node *n, uint32_t object)
-{
-	if (n->admission)
-		admission_note(n->admission, node_item_of(n, object, 0).hash);
-}
-
 void sim_node_prefetch(const struct sim_node *n, uint32_t object)
 {
 	sim_cache_prefetch(n->disk, object);
@@ -313,17 +305,4 @@ void sim_node_stats(const struct sim_node *n, struct sim_node_stats *out)
 const struct admission *sim_node_admission(const struct sim_node *n)
 {
 	return n->admission;
-}
-
-size_t sim_node_memory(const struct sim_node *n)
-{
-	size_t bytes = sizeof(*n) + sim_cache_memory(n->disk);
-	struct admission_stats own;
-
-	if (n->ram)
-		bytes += sim_cache_memory(n->ram);
-	if (!n->own)
-		return bytes;
-	admission_stats(n->own, &own);
-	return bytes + own.bytes;
 }

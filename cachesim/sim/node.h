@@ -44,7 +44,6 @@ struct sim_node_stats {
 	uint64_t hits, hit_bytes;	  /* on disk and in RAM */
 	uint64_t ram_hits, ram_hit_bytes; /* of these, in RAM */
 	uint64_t writes, write_bytes;	  /* to disk */
-	uint64_t ram_puts;		  /* first kept in RAM */
 	uint64_t refused;		  /* not kept at all */
 	uint64_t objects, bytes;	  /* that are in, disk and RAM */
 };
@@ -83,9 +82,6 @@ bool sim_node_has(const struct sim_node *n, uint32_t object);
  * not called. */
 bool sim_node_drop(struct sim_node *n, uint32_t object);
 
-/* An object was requested elsewhere: counts as a use for the policy. */
-void sim_node_note(struct sim_node *n, uint32_t object);
-
 /* Says that a get of this object will come, some 16 and then some 8 requests
  * ahead. */
 void sim_node_prefetch(const struct sim_node *n, uint32_t object);
@@ -96,8 +92,5 @@ void sim_node_stats(const struct sim_node *n, struct sim_node_stats *out);
 
 /* The node's policy, for its own figures; null without one. */
 const struct admission *sim_node_admission(const struct sim_node *n);
-
-/* Bytes of memory that the caches take, and the policy if it is not shared. */
-size_t sim_node_memory(const struct sim_node *n);
 
 #endif

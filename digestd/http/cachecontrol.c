@@ -42,7 +42,6 @@ static const struct {
 	{ NAME("proxy-revalidate"), FLAG, AT(proxy_revalidate), 0 },
 	{ NAME("must-understand"), FLAG, AT(must_understand), 0 },
 	{ NAME("only-if-cached"), FLAG, AT(only_if_cached), 0 },
-	{ NAME("immutable"), FLAG, AT(immutable), 0 },
 };
 
 static void cachecontrol_take_flag(struct cachecontrol *out, size_t at)

@@ -37,7 +37,6 @@ struct cachecontrol {
 	bool proxy_revalidate;
 	bool must_understand;
 	bool only_if_cached;
-	bool immutable;
 	bool targeted; /* from a targeted field: Expires does not count */
 };
 

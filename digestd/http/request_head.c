@@ -603,19 +603,6 @@ const char *request_head_reason(const struct request_head *h,
 	return "";
 }
 
-int request_head_copy_fields(const struct request_head *h, struct fields *to)
-{
-	for (unsigned i = 0; i < h->nfields; i++) {
-		struct field_part name, value;
-
-		name = request_head_part(h, h->fields[i].name);
-		value = request_head_part(h, h->fields[i].value);
-		if (fields_add_n(to, name.at, name.len, value.at, value.len))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
 /* The part as a string. */
 static const char *request_head_terminate(char *at, struct request_span span)
 {

@@ -150,16 +150,11 @@ static inline struct field_part request_head_part(const struct request_head *h,
 }
 
 /*
- * Appends all fields to a list, their text copied. Returns 0 or -ENOMEM, and
- * then some may be missing.
- */
-int request_head_copy_fields(const struct request_head *h, struct fields *to);
-
-/*
- * The same without copies: writes a NUL behind method, target, names and
- * values, over the byte that ended each of them, and makes the list point
- * there. at: the head of the last call, which must outlive the list and cannot
- * be read again. Returns 0 or -ENOMEM.
+ * Appends all fields to a list without copying them: writes a NUL behind
+ * method, target, names and values, over the byte that ended each of them, and
+ * makes the list point there. at: the head of the last call, which must outlive
+ * the list and cannot be read again. Returns 0 or -ENOMEM, and then some fields
+ * may be missing.
  */
 int request_head_borrow_fields(const struct request_head *h, char *at,
 			       struct fields *to);

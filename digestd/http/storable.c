@@ -85,15 +85,3 @@ enum storable storable(const char *method, const struct fields *request,
 		return STORABLE_NOT_CACHEABLE;
 	return STORABLE_YES;
 }
-
-const char *storable_text(enum storable why)
-{
-	switch (why) {
-#define X(name, text, meaning)                                                 \
-	case STORABLE_##name:                                                  \
-		return text;
-		STORABLE_ANSWERS(X)
-#undef X
-	}
-	return "unknown";
-}

@@ -36,9 +36,6 @@ enum storable {
 enum storable storable(const char *method, const struct fields *request,
 		       const struct response_facts *response);
 
-/* A word for logs and Cache-Status, e.g. "no-store". */
-const char *storable_text(enum storable why);
-
 /* Whether a lifetime may be guessed for a status (RFC 9110, 15.1). */
 bool storable_heuristic_status(unsigned status);
 

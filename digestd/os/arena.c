@@ -134,16 +134,6 @@ bool arena_has(const struct arena *a, const char *at)
 		       a->file.n * ARENA_SEGMENT_BYTES;
 }
 
-size_t arena_size(struct arena *a, const char *extent)
-{
-	size_t page = arena_page_of(a, extent), end;
-
-	pthread_mutex_lock(&a->lock);
-	end = arena_end_of(a, page);
-	pthread_mutex_unlock(&a->lock);
-	return (end - page) * ARENA_PAGE_BYTES;
-}
-
 /* Sends from a segment that is not being moved, and notes which pages. */
 static ssize_t arena_send_file(struct arena *a, int fd, const char *at,
 			       size_t len)

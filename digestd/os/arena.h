@@ -63,9 +63,6 @@ void arena_drop(struct arena *a, char *extent);
 /* Whether it is an address in the arena. */
 bool arena_has(const struct arena *a, const char *at);
 
-/* How long an extent is, with what is left of its last page. */
-size_t arena_size(struct arena *a, const char *extent);
-
 /*
  * Sends bytes of a sealed extent to a socket that does not block, as far as it
  * takes them: without copying them, or copied while their segment is. Returns

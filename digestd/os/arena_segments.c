@@ -111,7 +111,8 @@ bool arena_grow(struct arena *a, size_t n, size_t *page)
 	return false;
 }
 
-/* Nobody sends from it until arena_moved(); false: somebody does, or writes. */
+/* Keeps everybody from sending from it until arena_end_move(); false: somebody
+ * sends, or writes. */
 static bool arena_begin_move(struct arena *a, size_t number)
 {
 	struct arena_segment *s = &a->segments[number];

@@ -149,13 +149,9 @@ static inline void eviction_hit(struct eviction *e, uint32_t slot)
 	e->policy->hit(e, slot);
 }
 
-/* The same by any thread, at the same time as other calls: of a slot below
- * those reserved, in which there may be another object by now, or none. */
-static inline bool eviction_shares_hits(const struct eviction *e)
-{
-	return e->policy->share_hit;
-}
-
+/* The same by any thread, at the same time as other calls, for policies with a
+ * `share_hit`: of a slot below those reserved, in which there may be another
+ * object by now, or none. */
 static inline void eviction_share_hit(struct eviction *e, uint32_t slot)
 {
 	e->policy->share_hit(e, slot);

@@ -176,11 +176,6 @@ struct store_entry *store_in_slot(const struct store *s, uint32_t slot,
 	return e && e->key.lo == hash ? e : NULL;
 }
 
-bool store_shares_touches(const struct store *s)
-{
-	return store_room_shares_touches(s->room);
-}
-
 void store_touch_shared(struct store *s, const struct store_entry *e)
 {
 	store_room_touch_shared(s->room, e);

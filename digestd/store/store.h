@@ -111,16 +111,17 @@ struct store_entry *store_peek_next(const struct store_entry *e, bool *sure);
 /* Tells the policy that an entry was used. */
 void store_touch(struct store *s, struct store_entry *e);
 
-/* Where the policy does not allow the next: what an entry that was peeked at
- * can be found by later, under the lock; EVICTION_NONE: it is not in yet. Null:
- * there is no entry with this key.lo in that slot any more. */
+/*
+ * The slot of an entry that was peeked at, by which it can be found later,
+ * under the lock; EVICTION_NONE: it is not in yet. And the entry in that slot;
+ * null: there is none with this key.lo any more.
+ */
 uint32_t store_slot(const struct store_entry *e);
 struct store_entry *store_in_slot(const struct store *s, uint32_t slot,
 				  uint64_t hash);
 
-/* The same without the owner's lock, of an entry that was peeked at; where the
- * policy allows that, which never changes. */
-bool store_shares_touches(const struct store *s);
+/* Tells the policy, without the owner's lock, that an entry was used that was
+ * peeked at. For policies with a `share_hit` (eviction.h). */
 void store_touch_shared(struct store *s, const struct store_entry *e);
 
 /*

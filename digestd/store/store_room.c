@@ -280,11 +280,6 @@ struct store_entry *store_room_at(const struct store_room *room, uint32_t slot)
 							       place->entry;
 }
 
-bool store_room_shares_touches(const struct store_room *room)
-{
-	return eviction_shares_hits(room->eviction);
-}
-
 /* The slot first: the policy has room for it since before it was set. Where
  * the entry has left it meanwhile, another one has a use too many. */
 void store_room_touch_shared(struct store_room *room,

@@ -97,8 +97,7 @@ void store_room_touch(struct store_room *room, struct store_entry *e);
 /* The entry in a slot; null: none. */
 struct store_entry *store_room_at(const struct store_room *room, uint32_t slot);
 
-/* See store_shares_touches(). */
-bool store_room_shares_touches(const struct store_room *room);
+/* See store_touch_shared(). */
 void store_room_touch_shared(struct store_room *room,
 			     const struct store_entry *e);
 

@@ -36,7 +36,6 @@ static const char *describe(const struct cachecontrol *cc, char out[512])
 		{ "proxy-revalidate", cc->proxy_revalidate },
 		{ "must-understand", cc->must_understand },
 		{ "only-if-cached", cc->only_if_cached },
-		{ "immutable", cc->immutable },
 	};
 	size_t len = 0;
 
@@ -70,7 +69,7 @@ static const struct {
 	{ "public,must-revalidate,proxy-revalidate",
 	  "public must-revalidate proxy-revalidate" },
 	{ "must-understand, no-store", "no-store must-understand" },
-	{ "immutable, only-if-cached", "only-if-cached immutable" },
+	{ "immutable, only-if-cached", "only-if-cached" },
 	{ "stale-if-error=60, stale-while-revalidate=30",
 	  "stale-if-error=60 stale-while-revalidate=30" },
 	{ "min-fresh=20, max-stale=10", "max-stale=10 min-fresh=20" },

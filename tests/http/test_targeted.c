@@ -22,14 +22,13 @@ static const char *describe(const char *response)
 	if (!any)
 		return NULL;
 	assert_true(cc.targeted);
-	snprintf(out, sizeof(out), "%lld %lld%s%s%s%s%s%s%s",
+	snprintf(out, sizeof(out), "%lld %lld%s%s%s%s%s%s",
 		 (long long)cc.max_age, (long long)cc.s_maxage,
 		 cc.no_store ? " no-store" : "", cc.private ? " private" : "",
 		 cc.no_cache ? " no-cache" : "",
 		 cc.no_cache_fields ? " no-cache=" : "",
 		 cc.public ? " public" : "",
-		 cc.must_revalidate ? " must-revalidate" : "",
-		 cc.immutable ? " immutable" : "");
+		 cc.must_revalidate ? " must-revalidate" : "");
 	return out;
 }
 
@@ -44,7 +43,7 @@ static const struct {
 	{ CDN "max-age=60", "60 -1" },
 	{ CDN "max-age=60, s-maxage=30", "60 30" },
 	{ CDN "no-store, private, public, must-revalidate, immutable",
-	  "-1 -1 no-store private public must-revalidate immutable" },
+	  "-1 -1 no-store private public must-revalidate" },
 	{ CDN "no-cache", "-1 -1 no-cache" },
 	/* field names in it are not looked at: all of it is meant */
 	{ CDN "no-cache=\"a, b\"", "-1 -1 no-cache" },

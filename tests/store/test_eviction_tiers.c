@@ -189,7 +189,7 @@ static void use(struct owner *o, uint32_t slot)
 		o->uses[slot]++;
 	else if (!hot)
 		eviction_hit(o->sole, slot);
-	if (eviction_shares_hits(o->tiers) && random_below(&o->random, 2))
+	if (o->tiers->policy->share_hit && random_below(&o->random, 2))
 		eviction_share_hit(o->tiers, slot);
 	else
 		eviction_hit(o->tiers, slot);

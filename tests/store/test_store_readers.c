@@ -263,7 +263,6 @@ static struct readers_model *model_new(void)
 	assert_int_equal(store_new(&m->store, UINT64_MAX,
 				   eviction_policy_find("sieve"),
 				   &m->events), 0);
-	assert_true(store_shares_touches(m->store));
 	for (unsigned key = 0; key < STAYING; key++)
 		insert(m, key);
 	return m;
