@@ -275,7 +275,8 @@ static void metrics_purge_peers(const struct metrics *m)
 			PRIu64 "\n", p.name, p.lacking);
 	}
 	metrics_head(m, "purges_unacknowledged_seconds", "gauge",
-		     "time for which there have been some");
+		     "how long the peer has left purges of this node "
+		     "unacknowledged");
 	for (size_t i = 0; i < n; i++) {
 		teller_peer_status(m->s->teller, i, &p);
 		fprintf(m->to, "digestd_purges_unacknowledged_seconds{peer="

@@ -36,7 +36,7 @@
 #define RELOAD_METRICS(M) \
 	M(gauge, "config_last_reload_successful", "last_reload_successful", \
 	  (bool)!s->reloads.last_failed, \
-	  "whether the last reading of the configuration found no errors") \
+	  "whether the configuration was without errors when it was last read") \
 	M(gauge, "config_last_reload_success_timestamp_seconds", \
 	  "last_reload_success", (uint64_t)s->reloads.last_done_s, \
 	  "when the configuration in effect was read, since 1970") \
@@ -54,7 +54,7 @@
 	M(gauge, "store_limit_bytes", "limit_bytes", s->store.max_weight, \
 	  "memory that stored objects may take") \
 	M(counter, "store_evicted", "evicted", s->store.evicted, \
-	  "objects that made room for others") \
+	  "objects evicted from memory to make room for others") \
 	M(gauge, "hot_objects", "hot_objects", \
 	  s->store.tiers.copies + s->disk_store.tiers.copies, \
 	  "copies of what peers have, with placement auto") \
@@ -76,12 +76,12 @@
 	  "memory that the process may still take") \
 	M(gauge, "memory_segments_dirty_bytes", "segments_dirty_bytes", \
 	  bodies.dirty, \
-	  "what segments have of bodies that are gone, and perhaps still sent") \
+	  "bytes of segments whose bodies are gone, but may still be on their way to clients") \
 	M(counter, "memory_segments_moved", "segments_moved", bodies.moved, \
 	  "segments whose bodies were copied to give back the rest") \
 	M(counter, "memory_segments_refused", "segments_refused", \
 	  bodies.refused, \
-	  "bodies without room in a segment, and segments without a huge page")
+	  "times that no segment had room for a body, or a segment got no huge page")
 
 /* Beside DISK_COUNTERS. */
 #define DISK_METRICS(M) \
@@ -89,11 +89,11 @@
 	M(gauge, "disk_objects", "objects", s->disk_store.entries, \
 	  "objects on disk, variants counted") \
 	M(gauge, "disk_bytes", "bytes", s->disk_store.weight, \
-	  "what objects take of the disk") \
+	  "bytes that objects take on the disk") \
 	M(gauge, "disk_limit_bytes", "limit_bytes", \
 	  s->disk_store.max_weight, "disk_size, of which objects may take seven eighths") \
 	M(counter, "disk_evicted", "evicted", s->disk_store.evicted, \
-	  "objects on disk that made room for others")
+	  "objects evicted from the disk to make room for others")
 
 /* Beside ADMITTER_COUNTERS. */
 #define ADMISSION_METRICS(M) \
@@ -112,7 +112,7 @@
 /* Of the list of peers, where it has a source. */
 #define MEMBERS_METRICS(M) \
 	M(gauge, "members_readable", "readable", s->members.reads, \
-	  "whether the last reading of the list of members went well") \
+	  "whether the list of members could be used when it was last read") \
 	M(gauge, "members_found", "found", s->members.found, \
 	  "members that the list names, this node included") \
 	M(gauge, "members_introduced", "introduced", s->members.introduced, \
@@ -160,10 +160,10 @@
 	M(gauge, "nginx_files", "files", s->sidecar.nginx.files, \
 	  "files of nginx's cache folder that are known") \
 	M(gauge, "nginx_lag_ms", "lag_ms", s->sidecar.nginx.lag_ms, \
-	  "longest time from a file's change to its being known, of a minute") \
+	  "longest time from a change of a file in nginx's cache folder until it was known, within the last minute") \
 	M(gauge, "nginx_last_drift", "last_drift", \
 	  s->sidecar.nginx.last_drift, \
-	  "what the last regular reading of the folder had to mend")
+	  "files of nginx's cache folder that the last regular reading found changed without an announcement")
 
 /* Of the table for modules of proxies; beside TABLE_SHARE_COUNTERS. */
 #define SHARE_METRICS(M) \

@@ -34,10 +34,10 @@ struct admitter_settings {
 /* What it was asked, and answered. One row each: name, what it counts. */
 /* clang-format off */
 #define ADMITTER_COUNTERS(X) \
-	X(admitted,       "objects found worth a write") \
-	X(admitted_bytes, "bytes of the objects found worth a write") \
+	X(admitted,       "objects admitted: worth a write") \
+	X(admitted_bytes, "bytes of the objects admitted") \
 	X(on_probation,   "objects kept in RAM until their second use") \
-	X(refused,        "objects not kept") \
+	X(refused,        "objects that admission refused") \
 	X(capped,         "objects not written because of admission_max_rate") \
 	X(questions,      "objects that other caches asked about")
 /* clang-format on */

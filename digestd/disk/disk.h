@@ -38,11 +38,11 @@ struct troubles;
 	X(read_bytes,     "bytes of bodies read, or sent, from the disk") \
 	X(writes,         "objects written to the disk") \
 	X(write_bytes,    "bytes of bodies written to the disk") \
-	X(spared,         "objects gone again before a write") \
-	X(not_written,    "objects not written because too many were waiting") \
-	X(write_errors,   "objects that could not be written") \
-	X(read_errors,    "objects that could not be read") \
-	X(corrupt,        "objects that were not what had been written") \
+	X(spared,         "objects removed before they were written to the disk") \
+	X(not_written,    "objects not written to the disk because too many were waiting") \
+	X(write_errors,   "objects that could not be written to the disk") \
+	X(read_errors,    "objects that could not be read from the disk") \
+	X(corrupt,        "objects on the disk that were not what had been written") \
 	X(lost,           "objects that a start did not find whole, or that went with a damaged segment")
 /* clang-format on */
 

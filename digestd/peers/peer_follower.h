@@ -40,7 +40,7 @@ struct troubles;
 	X(stale_hits,           "objects that this peer had, but not fresh enough") \
 	X(variant_misses,       "objects that this peer had in other variants only") \
 	X(query_failed,         "object requests to this peer that failed") \
-	X(wrong,                "objects of this peer that were not what the origin has")
+	X(wrong,                "objects of this peer that differed from the origin's")
 /* clang-format on */
 
 struct peer_follower_counters {

@@ -42,7 +42,7 @@ struct upstream;
 /* clang-format off */
 #define TELLER_COUNTERS(X) \
 	X(told,     "messages of purges that peers have acknowledged") \
-	X(failed,   "times that a peer began not to acknowledge purges") \
+	X(failed,   "times that a peer stopped acknowledging purges") \
 	X(replayed, "peers whose purges were fetched when the node started")
 /* clang-format on */
 

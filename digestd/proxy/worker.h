@@ -205,15 +205,15 @@ struct worker_shared {
 #define WORKER_COUNTERS(X) \
 	X(requests,        "requests from clients") \
 	X(http2_requests,  "requests from clients by HTTP/2") \
-	X(local_hits,      "answered from the store") \
+	X(local_hits,      "requests answered from the store") \
 	X(revalidated,     "stale objects that the origin confirmed") \
 	X(revalidated_by_peers, "stale objects that a peer's fresh copy confirmed") \
 	X(hedges,          "origin fetches beside a peer that was slow to answer") \
 	X(hedges_won,      "hedges that the origin answered first") \
 	X(hedges_held_back, "slow answers of peers that were not hedged, as there were too many") \
-	X(remote_hits,     "answered by a peer") \
-	X(misses,          "answered by the origin") \
-	X(collapsed,       "answered by another request's fetch") \
+	X(remote_hits,     "requests answered by a peer") \
+	X(misses,          "requests answered by the origin") \
+	X(collapsed,       "requests answered by the fetch of another request") \
 	X(stale_served,    "stale objects served: allowed, or the origin failed") \
 	X(stale_late,      "stale objects served, as the origin did not answer within stale_wait") \
 	X(stale_outage,    "stale objects served at once, as no origin of the site was known to serve") \
@@ -253,9 +253,9 @@ struct worker_shared {
 	X(slice_misses,    "slices of large objects sent while being fetched") \
 	X(slice_fetches,   "requests for slices of large objects") \
 	X(slices_stored,   "slices of large objects stored") \
-	X(memory_passed,   "objects not stored, or not to the end, for want of memory") \
-	X(memory_given_up, "fetches ended because their client had left") \
-	X(memory_refused,  "requests refused: no memory") \
+	X(memory_passed,   "objects not stored, or only in part, as memory was short") \
+	X(memory_given_up, "fetches ended to free memory, as their client had left") \
+	X(memory_refused,  "requests refused because memory was short") \
 	X(invalidated,     "objects removed by unsafe methods") \
 	X(invalidations_refused, "answers to unsafe methods that were not sent: strict, and too few peers could be told; or no memory") \
 	X(unleased,        "requests without a serving lease: what is stored was validated") \
