@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "codec/tune.h"
-#include "digestd/bench/digestbench.h"
+#include "digestd/tool/command.h"
 
 /* Bits an object on the wire by the size of the array, for few functions. */
 static void curves_print_wire(void)

@@ -12,8 +12,8 @@
 #include "codec/kind/kind.h"
 #include "codec/mix.h"
 #include "codec/squid.h"
-#include "digestd/bench/digestbench.h"
 #include "digestd/ctl/json_report.h"
+#include "digestd/tool/command.h"
 
 enum { ROUNDS = 7 };
 
