@@ -51,7 +51,7 @@ struct peer_kind {
 	bool holds;
 	/* Whether it gives the digest of a sector. */
 	bool sectors;
-	/* Whether it understands what purge_peers.h sends. */
+	/* Whether it takes messages of purges (teller.h). */
 	bool purges;
 	/* Bytes by which a body can be judged. */
 	size_t header_bytes;

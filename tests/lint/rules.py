@@ -128,6 +128,8 @@ MARKS = re.compile(r"\b(" + "|".join(("TO" "DO", "FIX" "ME", "X" "XX"))
 MADE = {"codec/version.h", "digestd/admin/status_page_lines.h"}
 MEMORY_TEST = "tests/codec/test_memory.c"
 EMPTY = {"plain", "together", "outcome", "words"}
+# A macro, with the lines that go on.
+MACRO = re.compile(r"^#\s*define (?:.*\\\n)*.*\n", re.M)
 VAGUE = {"util", "utils", "common", "misc", "helper", "helpers"}
 
 
@@ -362,6 +364,91 @@ def calls(files):
                 yield f"{f.path}:{number}: nobody else calls {name}"
 
 
+def includes_are_used(files):
+    """A source uses each header that it includes.
+
+    Some name of the header is in it, or in the macros and tables that it
+    includes. What a header offers is told from its text. Where macros make
+    names (##), in the header or in the source, nothing can be told.
+    """
+    offered = {f.path: offered_names(f) for f in product(files)
+               if f.path.endswith(".h")}
+    paths = {f.path: f for f in files}
+    lent = {f.path: words_of(f.code() if f.path.endswith(".def")
+                             else "".join(MACRO.findall(f.code())))
+            for f in files if f.path.endswith((".h", ".def"))}
+    for f in product(files):
+        if not f.path.endswith(".c") or "##" in f.code():
+            continue
+        own = words_of(f.code())
+        included = all_included(f, paths)
+        for number, _, name in f.includes():
+            names = offered.get(name)
+            if not names or name[:-2] == f.path[:-2] or names & own:
+                continue
+            if not any(names & lent.get(other, set())
+                       for other in included - {name}):
+                yield f"{f.path}:{number}: nothing of {name} is used"
+
+
+def words_of(code):
+    return set(re.findall(r"\w+", re.sub(r"#\s*include.*", "", code)))
+
+
+def all_included(f, paths):
+    """The files of the tree that a file includes, and what they include."""
+    found, todo = set(), [f]
+    while todo:
+        for _, _, name in todo.pop().includes():
+            if name in paths and name not in found:
+                found.add(name)
+                todo.append(paths[name])
+    return found
+
+
+def offered_names(f):
+    """The macros, types, members, constants, functions and objects of a
+    header; None: its macros make more."""
+    text = re.sub(r"#\s*include.*", "", f.code())
+    if "##" in text:
+        return None
+    names = set(re.findall(r"#\s*define\s+(\w+)", text))
+    names.update(re.findall(r"\b(?:struct|enum|union)\s+(\w+)\s*\{", text))
+    names.update(re.findall(r"^\w[^\n;{}=]*?\b(\w+)\(", text, re.M))
+    names.update(re.findall(r"^\t[^(]*?(\w+)(?:\[[^;]*)?[,;]", text, re.M))
+    for objects in re.findall(r"^(?:extern|static|typedef) [^;={]*", text,
+                              re.M):
+        names.update(re.findall(r"[a-z]\w+", objects))
+    for body in re.findall(r"\benum\s*\w*\s*\{(.*?)\}", text, re.S):
+        names.update(re.findall(r"[A-Za-z_]\w+", body))
+    return names - {"extern", "static", "typedef", "const", "struct", "enum",
+                    "int", "char", "unsigned", "double", "bool", "void"}
+
+
+def comments_name_what_is_there(files):
+    """The files and functions that comments name are there.
+
+    A file is NAME.c or NAME.h, with its folders or without; a function is
+    NAME() with an underscore inside. What begins with another folder is
+    another program's.
+    """
+    names = {f.name for f in files}
+    paths = {f.path for f in files} | MADE
+    words = {w for f in files for w in re.findall(r"\w+", f.code())}
+    top = {path.partition("/")[0] for path in paths}
+    for f in c_files(files):
+        for number, text in f.comments():
+            for name in re.findall(r"(?<![\w/.<>-])((?:\w+/)*[a-z]\w+\.[ch])"
+                                   r"\b(?!\w|\()", text):
+                known = names if "/" not in name else paths
+                theirs = "/" in name and name.partition("/")[0] not in top
+                if name not in known and not theirs:
+                    yield f"{f.path}:{number}: there is no {name}"
+            for name in re.findall(r"\b([a-z]\w*_\w+)\(\)", text):
+                if name not in words:
+                    yield f"{f.path}:{number}: there is no {name}()"
+
+
 def file_names(files):
     """No two C files of the product have one base name, but a .c and its .h.
 
@@ -404,5 +491,7 @@ RULES = (
     allocations_are_tested,
     function_names,
     calls,
+    includes_are_used,
+    comments_name_what_is_there,
     file_names,
 )

@@ -12,6 +12,7 @@ FOLDERS = ("codec", "digestd", "cachesim", "docs", "tests")
 GENERATED = {"aclocal.m4"}
 TAB = 8
 
+COMMENT = re.compile(r"/\*.*?\*/", re.S)
 INCLUDE = re.compile(r'\s*#\s*include\s+(["<])([^">]+)[">]')
 # a line that begins a declaration of a function, its type maybe before it
 DECLARATION = re.compile(r"(?!typedef|static|return|else|enum\b[^(]*$)"
@@ -35,6 +36,15 @@ class File:
             found = INCLUDE.match(line)
             if found:
                 yield number, found[1] == '"', found[2]
+
+    def comments(self):
+        """(line number, text) of each comment of a C file."""
+        for found in COMMENT.finditer(self.text):
+            yield self.text.count("\n", 0, found.start()) + 1, found[0]
+
+    def code(self):
+        """The text; of a C file, without its comments."""
+        return COMMENT.sub(" ", self.text) if self.is_c() else self.text
 
     def functions(self):
         """(name, first line, last line) of each body, braces included."""

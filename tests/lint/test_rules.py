@@ -19,6 +19,8 @@ HEADER = """\
 #ifndef SCD_THING_H
 #define SCD_THING_H
 
+#define THING_TWO 2
+
 /* Twice x. Cannot fail. */
 int thing_twice(int x);
 
@@ -35,7 +37,7 @@ BODY = """\
 
 int thing_twice(int x)
 {
-\treturn 2 * x;
+\treturn THING_TWO * x;
 }
 """
 
@@ -106,7 +108,7 @@ FAULTS = (
     (rules.long_files, "codec/a.c", BODY + "\n" * 800),
     (rules.long_lines, "codec/a.c", BODY + "/*" + "x" * 77 + "*/\n"),
     (rules.long_lines, "codec/a.c", BODY + "\t" * 10 + ";\n"),
-    (rules.white_space, "codec/a.c", BODY.replace("2 *", "2 * \n\t\t")),
+    (rules.white_space, "codec/a.c", BODY.replace("TWO *", "TWO * \n\t\t")),
     (rules.white_space, "codec/a.c", BODY.replace("\treturn", " " * 8 + "r")),
     (rules.marks, "codec/a.c", BODY + "/* TO" "DO: more */\n"),
     (rules.marks, "tests/codec/Makefile.inc", "# FIX" "ME\n"),
@@ -120,6 +122,14 @@ FAULTS = (
     (rules.contracts, "codec/a.h",
      HEADER + "\nstruct thing *\nthing_new(int x,\n\t  int y);\n"),
     (rules.calls, "digestd/mesh/a.h", HEADER.replace("twice", "once")),
+    (rules.includes_are_used, "digestd/mesh/a.c",
+     BODY.replace("thing_", "a_").replace("THING_TWO", "2")),
+    (rules.comments_name_what_is_there, "codec/a.c",
+     BODY + "/* See gone.h. */\n"),
+    (rules.comments_name_what_is_there, "tests/codec/a.c",
+     BODY + "/* As codec/\n * and codec/filter/thing.h. */\n"),
+    (rules.comments_name_what_is_there, "codec/a.h",
+     HEADER + "/* After thing_once(). */\n"),
     (rules.allocations_are_tested, "codec/a.h",
      HEADER + "\n/* SCD_ENOMEM. */\nint scd_thing_init(int x);\n"),
     (rules.allocations_are_tested, "codec/a.h",
@@ -134,6 +144,12 @@ FINE = (
     (rules.function_names, "cachesim/world/world_a.c", static_named("a_twice")),
     (rules.calls, "digestd/mesh/a.h", HEADER.replace("thing_", "disk_")),
     (rules.calls, "codec/a.h", HEADER.replace("twice", "once")),
+    (rules.includes_are_used, "codec/a.c", BODY.replace("thing_", "a_")),
+    (rules.includes_are_used, "codec/filter/a.c",
+     BODY.replace("THING_TWO", "2")),
+    (rules.comments_name_what_is_there, "codec/a.c",
+     BODY + "/* thing.h, codec/thing.c, src/http/b.h, <b.h>, x->b.c, "
+     "thing_twice(), b(). */\n"),
     (rules.file_names, "codec/filter/thing.c", BODY),
     (rules.file_names, "digestd/mesh/node.h", HEADER),
     (rules.file_names, "tests/codec/node.c", BODY),
