@@ -68,8 +68,8 @@ def measures_hits_and_misses():
         ("hits-64k", "nginx, static file", False)], found
     for f in found:
         assert f["errors"] == 0 and f["cpu_us"] > 0, f
-        # on a busy machine many of a round's requests are under way at its end
-        assert abs(f["from_origin"] - (f["row"] == "post")) < .5, f
+        # on a busy machine most of a round's requests are under way at its end
+        assert (f["from_origin"] > .5) == (f["row"] == "post"), f
         assert f["ratio"] == 1 or f["server"] != "digestd", f
     return None
 
