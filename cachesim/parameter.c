@@ -250,12 +250,19 @@ static const char *parameter_set_prefix_bits(struct sim_config *c,
 	return fault;
 }
 
+/* Within the simulator 0 stands for what was not given: a row of a sweep that
+ * says 0 would have the figures of the default. */
+static const char *parameter_not_zero(const char *fault, double v)
+{
+	return fault || v > 0 ? fault : "is not more than 0";
+}
+
 static const char *parameter_set_bits(struct sim_config *c, const char *text,
 				      double *v)
 {
 	const char *unit;
 
-	if (!parameter_number(text, 1024, v, &unit) || *unit)
+	if (!parameter_number(text, 1024, v, &unit) || *unit || *v <= 0)
 		return "is not a number of bits";
 	c->digest.bits = *v;
 	return NULL;
@@ -267,7 +274,7 @@ static const char *parameter_set_hashes(struct sim_config *c, const char *text,
 	const char *fault = parameter_whole(text, 32, v);
 
 	c->digest.nhash = (unsigned)*v;
-	return fault;
+	return parameter_not_zero(fault, *v);
 }
 
 static const char *parameter_set_fp(struct sim_config *c, const char *text,
@@ -277,7 +284,7 @@ static const char *parameter_set_fp(struct sim_config *c, const char *text,
 	const char *fault = parameter_share(text, &ppm, v);
 
 	c->digest.fp = *v;
-	return fault;
+	return parameter_not_zero(fault, *v);
 }
 
 static const char *parameter_set_expected(struct sim_config *c,
@@ -286,7 +293,7 @@ static const char *parameter_set_expected(struct sim_config *c,
 	const char *fault = parameter_whole(text, UINT32_MAX, v);
 
 	c->digest.expected = (uint64_t)*v;
-	return fault;
+	return parameter_not_zero(fault, *v);
 }
 
 static const char *parameter_set_form(struct sim_config *c, const char *text,
@@ -367,7 +374,7 @@ static const char *parameter_set_epoch(struct sim_config *c, const char *text,
 	const char *fault = parameter_whole(text, UINT32_MAX, v);
 
 	c->epoch = (uint64_t)*v;
-	return fault;
+	return parameter_not_zero(fault, *v);
 }
 
 static const char *parameter_set_warmup(struct sim_config *c, const char *text,
