@@ -335,16 +335,20 @@ static bool front_input_is_owed(const struct front_conn *c)
 
 bool front_input_refuse_late(struct front_conn *c)
 {
+	const char *why = "its header did not come within header_timeout";
 	int minor = 1;
 
 	if (!front_input_is_owed(c) || front_output_waits(c))
 		return false;
-	if (c->phase == FRONT_BODY)
+	if (c->phase == FRONT_BODY) {
+		why = "its body came too slowly, see client_min_rate and "
+		      "idle_timeout";
 		minor = front_input_break_body(c);
+	}
 	front_input_free(c);
 	c->raw = 0; /* which has gone with it */
 	c->late = true;
-	front_input_refuse(c, TOO_LATE, (unsigned)minor, NULL);
+	front_input_refuse(c, TOO_LATE, (unsigned)minor, why);
 	return !c->broken;
 }
 

@@ -206,6 +206,9 @@ void server_count_refusal(struct server *s, const struct sockaddr *from,
 			  unsigned status, const char *why)
 {
 	enum refusal reason = refusal_of_status(status);
+	/* so that slow clients do not keep what else is wrong out of the log */
+	struct log_limit *limit = reason == REFUSAL_slow ? &s->slow_log :
+							   &s->refused_log;
 	char host[NI_MAXHOST], room[64];
 	unsigned dropped;
 
@@ -214,8 +217,7 @@ void server_count_refusal(struct server *s, const struct sockaddr *from,
 					  memory_order_relaxed);
 	if (status == 414 || status == 431)
 		server_conn_count_too_large(s, from, status);
-	else if (why && server_conn_may_log(s, &s->refused_log, from, host,
-					    &dropped))
+	else if (why && server_conn_may_log(s, limit, from, host, &dropped))
 		log_write(LOG_WARNING, "server", "%s: %u to %s: %s%s",
 			  s->label, status, host, why,
 			  log_suppressed(dropped, room));

@@ -146,6 +146,7 @@ struct server {
 	struct log_limit floods_log;
 	struct log_limit surplus_log;
 	struct log_limit refused_log;
+	struct log_limit slow_log;
 	struct log_limit unlisted_log;
 	bool stopping;
 	bool draining;

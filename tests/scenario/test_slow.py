@@ -151,6 +151,8 @@ def test_slow_uploads_are_closed(pages):
                 return True
             return False
         until(is_over, 20, every=0.1, what="closed")
+    assert "408 to 127.0.0.1: its body came too slowly" in \
+        node.process.logged()
 
 
 def test_steady_clients_may_take_long(pages):
