@@ -115,14 +115,6 @@ static void command_advise_prepare(struct advice *a, enum system which)
 	c->peer_use = true;
 }
 
-/* Whether there can be a system of so many nodes. */
-static bool command_advise_fits(const struct advice *a, enum system which)
-{
-	const struct protocol *p = protocol_find(systems[which].protocol);
-
-	return a->s->peers <= protocol_max_proxies(p);
-}
-
 /* Simulates the systems from first to last. */
 static int command_advise_simulate_some(struct advice *a, enum system first,
 					enum system last)
@@ -335,11 +327,11 @@ static void command_advise_write_configuration(const struct advice *a, FILE *to)
 		"# (umask 077; openssl rand -hex 16 >/etc/digestd.key)\n"
 		"cluster_key_file = \"/etc/digestd.key\"\n",
 		a->s->peers, "the log");
-	for (uint64_t i = 2; i <= a->s->peers; i++)
+	for (uint64_t i = 2; i <= a->s->peers; i++) /* RFC 2544's network */
 		fprintf(to,
-			"peer \"cache%" PRIu64 "\" {\n"
-			"\turl = \"http://192.0.2.%" PRIu64 ":8081\"\n}\n",
-			i, i);
+			"peer \"cache%" PRIu64 "\" {\n\turl = \"http://"
+			"198.18.%" PRIu64 ".%" PRIu64 ":8081\"\n}\n",
+			i, i / 256, i % 256);
 	fprintf(to,
 		"default_origin = \"http://198.51.100.10:80\"\n"
 		"cache_size = \"%" PRIu64 "\"\n"
@@ -366,15 +358,6 @@ static int command_advise_save_configuration(const struct advice *a,
 	return TOOL_IO;
 }
 
-/* In place of a configuration. */
-static int command_advise_tell_limit(const struct advice *a)
-{
-	if (!output_is_data(a->s))
-		printf("\nDigests are simulated for %u nodes at most.\n",
-		       (unsigned)SIM_MAX_PROXIES);
-	return TOOL_OK;
-}
-
 static int command_advise_report(const struct advice *a)
 {
 	struct report r;
@@ -386,15 +369,11 @@ static int command_advise_report(const struct advice *a)
 	snprintf(peers, sizeof(peers), "%" PRIu64, a->s->peers);
 	report_note(&r, "log", a->s->trace);
 	report_note(&r, "nodes", peers);
-	for (enum system i = 0; i < SYSTEMS; i++) {
-		if (command_advise_fits(a, i))
-			command_advise_add_row(&r, a, i);
-	}
+	for (enum system i = 0; i < SYSTEMS; i++)
+		command_advise_add_row(&r, a, i);
 	if (a->has_nodes)
 		command_advise_add_nodes(&r, a);
 	code = output_report(&r, a->s);
-	if (!code && !command_advise_fits(a, DIGESTS))
-		return command_advise_tell_limit(a);
 	if (!code && a->s->configuration)
 		return command_advise_save_configuration(a,
 							 a->s->configuration);
@@ -433,13 +412,6 @@ static int command_advise_advise(struct advice *a)
 
 	for (enum system i = ALONE; i < DIGESTS; i++)
 		command_advise_prepare(a, i);
-	if (!command_advise_fits(a, ASKING)) {
-		code = command_advise_simulate_some(a, ALONE, ALONE);
-		if (!code)
-			code = command_advise_simulate_some(a, ONE_CACHE,
-							    FRONT);
-		return code ? code : command_advise_report(a);
-	}
 	code = command_advise_simulate_some(a, ALONE, FRONT);
 	if (code)
 		return code;
@@ -460,17 +432,14 @@ static int command_advise_check(const struct settings *s, const char *help)
 		return arguments_wrong("advise", "--log is needed", help);
 	if (!s->peers)
 		return arguments_wrong("advise", "--peers is needed", help);
-	if (s->peers < 2 || s->peers > SIM_MAX_APART)
+	if (s->peers < 2 || s->peers > SIM_MAX_PROXIES)
 		why = "--peers: is not 2 to 1024, which cachesim can simulate";
-	else if (s->peers > SIM_MAX_PROXIES && s->configuration)
-		why = "--peers: is not 2 to 256, which digests are simulated "
-		      "with";
 	else if (s->peers > WHOLE_MAX_NODES && s->nodes == WHOLE_DAEMON)
 		why = "--peers: is not 2 to 256, as many whole nodes as there "
 		      "can be";
 	else if (size && (parameter_set(PARAMETER_SIZE, size, &c, &value) ||
 			  (c.capacity &&
-			   c.capacity > UINT64_MAX / SIM_MAX_APART)))
+			   c.capacity > UINT64_MAX / SIM_MAX_PROXIES)))
 		why = "--size: is not a size";
 	if (!why)
 		return TOOL_OK;

@@ -141,7 +141,7 @@ static const char *parameter_set_proxies(struct sim_config *c, const char *text,
 	const char *fault = parameter_whole(text, UINT32_MAX, v);
 
 	c->nproxies = (unsigned)*v;
-	if (fault || (*v >= 1 && *v <= SIM_MAX_APART))
+	if (fault || (*v >= 1 && *v <= SIM_MAX_PROXIES))
 		return fault;
 	return "is not 1 to 1024";
 }
@@ -340,7 +340,7 @@ static const char *parameter_set_tries(struct sim_config *c, const char *text,
 	c->tries = (unsigned)*v;
 	return fault ? fault
 	       : *v > SIM_MAX_PROXIES
-		       ? "is more than 256, the most proxies there can be"
+		       ? "is more than 1024, the most proxies there can be"
 		       : NULL;
 }
 

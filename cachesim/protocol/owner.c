@@ -44,7 +44,7 @@ static uint16_t owner_highest(uint64_t hash, const uint64_t *salt, unsigned n)
 static int owner_init(struct protocol_state *s)
 {
 	struct carp *c = (struct carp *)s;
-	uint64_t salt[PROTOCOL_MAX_APART];
+	uint64_t salt[PROTOCOL_MAX_PROXIES];
 
 	c->owner = malloc((s->config.nobjects + (size_t)1) * sizeof(*c->owner));
 	if (!c->owner)

@@ -36,24 +36,10 @@ const struct protocol *protocol_find(const char *name)
 	return NULL;
 }
 
-unsigned protocol_max_proxies(const struct protocol *p)
-{
-	switch (p->way) {
-	case PROTOCOL_ALONE:
-	case PROTOCOL_OWNER:
-	case PROTOCOL_ONE:
-		return PROTOCOL_MAX_APART;
-	case PROTOCOL_ASK_ALL:
-	case PROTOCOL_SUMMARY:
-		break;
-	}
-	return PROTOCOL_MAX_PROXIES;
-}
-
 static bool protocol_makes_sense(const struct protocol *protocol,
 				 const struct protocol_config *c)
 {
-	if (c->nproxies < 1 || c->nproxies > protocol_max_proxies(protocol))
+	if (c->nproxies < 1 || c->nproxies > PROTOCOL_MAX_PROXIES)
 		return false;
 	if (c->nviews != 1 && c->nviews != c->nproxies)
 		return false;

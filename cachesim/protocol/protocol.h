@@ -28,9 +28,8 @@
 
 enum {
 	PROTOCOL_WORD = 64, /* proxies in a word of a mask */
-	PROTOCOL_MAX_WORDS = 4,
+	PROTOCOL_MAX_WORDS = 16,
 	PROTOCOL_MAX_PROXIES = PROTOCOL_MAX_WORDS * PROTOCOL_WORD,
-	PROTOCOL_MAX_APART = 1024, /* that know nothing of each other */
 };
 
 /* How a request that its own proxy cannot serve goes on. */
@@ -173,10 +172,6 @@ extern const struct protocol *const protocols[];
 
 /* The protocol of that name; null: unknown. */
 const struct protocol *protocol_find(const char *name);
-
-/* How many proxies there may be with it: so many have bits in a mask,
- * or, where nobody needs to know what others have, PROTOCOL_MAX_APART. */
-unsigned protocol_max_proxies(const struct protocol *p);
 
 /*
  * Makes an instance in which nothing has been published. 0, SCD_ENOMEM, or

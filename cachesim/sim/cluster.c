@@ -333,8 +333,7 @@ static int cluster_make_protocol(struct sim_cluster *s)
 /* As cluster.h calls the proxies. */
 static void cluster_name_proxies(struct sim_cluster *s)
 {
-	for (unsigned i = 0; i < s->config.nproxies && i < SIM_MAX_PROXIES;
-	     i++) {
+	for (unsigned i = 0; i < s->config.nproxies; i++) {
 		char name[16];
 
 		snprintf(name, sizeof(name), "n%u", i + 1);

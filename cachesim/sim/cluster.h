@@ -55,7 +55,6 @@ struct sim_exchange;
 
 enum {
 	SIM_MAX_PROXIES = PROTOCOL_MAX_PROXIES,
-	SIM_MAX_APART = PROTOCOL_MAX_APART, /* if they do not know each other */
 	SIM_MAX_ROWS = 64, /* proxies with counters in a result */
 	SIM_MAX_SPREAD = 64, /* among several processes */
 };
@@ -94,7 +93,7 @@ struct sim_latency {
 
 struct sim_config {
 	/* the cluster */
-	unsigned nproxies; /* 1..protocol_max_proxies() */
+	unsigned nproxies; /* 1..SIM_MAX_PROXIES */
 	enum sim_partition partition;
 	unsigned prefix_bits;	/* 1..128, of an IPv6 or mapped IPv4 address */
 	const uint32_t *column; /* by client; borrowed; null: not known */

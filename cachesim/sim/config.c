@@ -72,18 +72,11 @@ enum sim_spread_way sim_config_spread(const struct sim_config *c)
 	return way == PROTOCOL_ALONE ? SPREAD_APART : SPREAD_DEFERRED;
 }
 
-/* With more proxies, nobody may ask which of them have or have seen an object:
- * those sets have so many bits. */
 static const char *config_fault_of_number(const struct sim_config *c)
 {
-	if (c->nproxies < 1 || c->nproxies > SIM_MAX_APART)
-		return "the number of proxies is not 1 to 1024";
-	if (c->nproxies > SIM_MAX_PROXIES &&
-	    ((c->protocol && c->nproxies > protocol_max_proxies(c->protocol)) ||
-	     placement_remembers(c->placement)))
-		return "more than 256 proxies are simulated only with none, "
-		       "carp, hash and global";
-	return NULL;
+	return c->nproxies < 1 || c->nproxies > SIM_MAX_PROXIES
+		       ? "the number of proxies is not 1 to 1024"
+		       : NULL;
 }
 
 static const char *config_fault_of_cluster(const struct sim_config *c)

@@ -198,7 +198,7 @@ static void sim_request_place(struct sim_cluster *s, struct sim_proxy *p,
 		return;
 	}
 	c.asked_at_peers = sim_request_any_but(s, object, s->field.peer_seen,
-					       PROTOCOL_MAX_APART);
+					       PROTOCOL_MAX_PROXIES);
 	c.asked = sim_request_was_asked(s, p, object);
 	c.worthy = sim_request_is_worthy(s, p, object, remote);
 	if (placement_keeps(s->config.placement, &c))

@@ -619,13 +619,12 @@ static void what_makes_no_sense_is_refused(void **state)
 			 SCD_EINVAL);
 	c = w.config;
 	p = protocol_find("hash");
-	assert_int_equal(protocol_max_proxies(p), PROTOCOL_MAX_APART);
-	c.nproxies = PROTOCOL_MAX_APART + 1;
+	c.nproxies = PROTOCOL_MAX_PROXIES + 1;
 	assert_int_equal(protocol_new(&s, p, &c), SCD_EINVAL);
 	assert_null(s);
-	c.nproxies = PROTOCOL_MAX_APART;
+	c.nproxies = PROTOCOL_MAX_PROXIES;
 	assert_int_equal(protocol_new(&s, p, &c), 0);
-	assert_true(p->owner(s, 0) < PROTOCOL_MAX_APART);
+	assert_true(p->owner(s, 0) < PROTOCOL_MAX_PROXIES);
 	protocol_free(&s);
 	assert_null(protocol_find("bloo"));
 	tear_down(&w);
