@@ -15,6 +15,7 @@ BUILD = os.path.abspath(os.environ.get("top_builddir", "."))
 sys.path.insert(0, os.path.join(SOURCE, "tests", "tool"))
 
 import rules  # noqa: E402
+import source  # noqa: E402
 from taprun import run  # noqa: E402
 
 DOCUMENTS = ("README.md", "HACKING.md", "SECURITY.md", "NEWS.md",
@@ -61,6 +62,29 @@ def folders_are_there():
         for name in re.findall(r"`([a-z][\w/-]*/)`", text_of(document)):
             assert any(exists(above + name) for above in ABOVE), (document,
                                                                   name)
+
+
+def files_and_functions_are_there():
+    """`folder/name.c` is a file, and name() a function; news may be of what
+    has gone since. NAME stands for a name."""
+    files = source.read_tree(SOURCE)
+    paths = {f.path for f in files} | rules.MADE
+    words = {w for f in files if not f.path.endswith(".md")
+             for w in re.findall(r"\w+", f.code())}
+    found = 0
+    for document in set(DOCUMENTS) - {"NEWS.md"}:
+        text = text_of(document)
+        for path in re.findall(r"`((?:[\w-]+/)*[\w-]+\.(?:[ch]|def|py))`",
+                               text):
+            found += 1
+            path = re.sub(r"^scd/", "codec/", path)  # where it is installed
+            assert "NAME" in path or any(
+                ("/" + known).endswith("/" + path.removeprefix("../"))
+                for known in paths), (document, path)
+        for name in re.findall(r"\b([a-z]\w*_\w+)\(\)", text):
+            found += 1
+            assert name in words, (document, name)
+    assert found > 300, found
 
 
 def readme_opens_in_forty_lines():
@@ -251,7 +275,8 @@ def digests_cost_what_documents_say():
 
 TESTS = (readme_opens_in_forty_lines, index_has_all_documents,
          documents_are_all_checked, links_lead_somewhere,
-         documents_are_distributed, folders_are_there, glossary_is_in_order,
+         documents_are_distributed, folders_are_there,
+         files_and_functions_are_there, glossary_is_in_order,
          glossary_has_the_words_that_it_uses, layers_are_those_of_lint,
          layers_are_in_their_order, machines_are_in_the_design,
          states_of_a_peer_are_in_the_manual,
