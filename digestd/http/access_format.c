@@ -13,14 +13,14 @@
 #include "digestd/http/httpdate.h"
 
 enum access_item {
-	ACCESS_END, /* nothing: the last piece */
+	ACCESS_NONE, /* no item: the last piece, or an unknown name */
 #define X(name, what) ACCESS_##name,
 	ACCESS_ITEMS(X)
 #undef X
 };
 
 static const char *const access_items[] = {
-	[ACCESS_END] = "",
+	[ACCESS_NONE] = "",
 #define X(name, what) [ACCESS_##name] = #name,
 	ACCESS_ITEMS(X)
 #undef X
@@ -86,22 +86,22 @@ static const char *access_format_text(const char *text)
 
 static enum access_item access_format_item(struct field_part name)
 {
-	for (int i = ACCESS_END + 1; access_items[i]; i++) {
+	for (int i = ACCESS_NONE + 1; access_items[i]; i++) {
 		if (strlen(access_items[i]) == name.len &&
 		    !memcmp(access_items[i], name.at, name.len))
 			return (enum access_item)i;
 	}
-	return ACCESS_END;
+	return ACCESS_NONE;
 }
 
 /* Takes the next piece off a text; false: it is none. At its end the item is
- * ACCESS_END. */
+ * ACCESS_NONE. */
 static bool access_format_next(const char **at, struct access_piece *piece)
 {
 	const char *end = strstr(*at, "%{"), *close;
 	struct field_part name;
 
-	*piece = (struct access_piece){ { *at, strlen(*at) }, ACCESS_END };
+	*piece = (struct access_piece){ { *at, strlen(*at) }, ACCESS_NONE };
 	if (!end) {
 		*at += piece->text.len;
 		return true;
@@ -113,7 +113,7 @@ static bool access_format_next(const char **at, struct access_piece *piece)
 	name = (struct field_part){ end + 2, (size_t)(close - end - 2) };
 	piece->item = access_format_item(name);
 	*at = close + 1;
-	return piece->item != ACCESS_END;
+	return piece->item != ACCESS_NONE;
 }
 
 /* The number of pieces; 0: it is no format. */
@@ -128,8 +128,8 @@ static size_t access_format_count(const char *at)
 		if (!access_format_next(&at, &piece))
 			return 0;
 		n++;
-		items += piece.item != ACCESS_END;
-	} while (piece.item != ACCESS_END);
+		items += piece.item != ACCESS_NONE;
+	} while (piece.item != ACCESS_NONE);
 	return items ? n : 0;
 }
 
@@ -388,7 +388,7 @@ static void access_line_item(struct access_line *l, enum access_item item,
 			     const struct access_record *r)
 {
 	switch (item) {
-	case ACCESS_END:
+	case ACCESS_NONE:
 		break;
 	case ACCESS_client:
 		if (r->local && !l->json) /* which has a field for IPs only */
