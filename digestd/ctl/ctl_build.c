@@ -61,9 +61,10 @@ static const struct tool_option build_rows[] = {
 		  "it, without a key, with 4 hash functions\n"
 		  "(double)" },
 	{ .name = "bits", .letter = 'b', .kind = OPTION_COUNT,
-	  AT(shape.nbits), .value = "M", .help = "size of the array, and" },
+	  AT(shape.nbits), .positive = true, .value = "M",
+	  .help = "size of the array, and" },
 	{ .name = "hashes", .letter = 'H', .kind = OPTION_COUNT,
-	  AT(shape.nhash), .value = "K",
+	  AT(shape.nhash), .positive = true, .value = "K",
 	  .help = "hash functions, see digestctl tune; or" },
 	{ .name = "objects", .letter = 'n', .kind = OPTION_COUNT,
 	  AT(shape.objects), .value = "N",
