@@ -18,6 +18,7 @@
 #include "tests/fetch/accepting.h"
 #include "tests/fetch/fetched.h"
 #include "tests/loopback.h"
+#include "tests/os/moved_clock.h"
 
 #define OK "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -29,21 +30,21 @@ static const struct deed {
 	const char *path, *answer;
 	bool close;
 	bool only_later; /* the first request of a connection gets OK instead */
-	unsigned wait_ms; /* before it */
+	bool waits; /* before it, until the test says so */
 	const char *unasked; /* said a moment later; null: nothing */
 } deeds[] = {
-	{ "/ok", OK, false, false, 0, NULL },
-	{ "/bye", OK, true, false, 0, NULL },
-	{ "/more", OK "x", false, false, 0, NULL },
-	{ "/last", "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok", false, false, 0, NULL },
-	{ "/old", "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", false, false, 0, NULL },
-	{ "/nobody", "HTTP/1.1 304 Not\r\n\r\n", false, false, 0, NULL },
-	{ "/later-none", NULL, true, true, 0, NULL },
-	{ "/later-half", "HTTP/1.1 2", true, true, 0, NULL },
-	{ "/none", NULL, true, false, 0, NULL },
-	{ "/slow", OK, false, false, 1400, NULL },
-	{ "/unasked", OK, false, false, 0, "HTTP/1.1 203 Other\r\nContent-Length: 5\r\n\r\nwrong" },
-	{ "/half", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no", false, false, 0, NULL },
+	{ "/ok", OK, false, false, false, NULL },
+	{ "/bye", OK, true, false, false, NULL },
+	{ "/more", OK "x", false, false, false, NULL },
+	{ "/last", "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok", false, false, false, NULL },
+	{ "/old", "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", false, false, false, NULL },
+	{ "/nobody", "HTTP/1.1 304 Not\r\n\r\n", false, false, false, NULL },
+	{ "/later-none", NULL, true, true, false, NULL },
+	{ "/later-half", "HTTP/1.1 2", true, true, false, NULL },
+	{ "/none", NULL, true, false, false, NULL },
+	{ "/slow", OK, false, false, true, NULL },
+	{ "/unasked", OK, false, false, false, "HTTP/1.1 203 Other\r\nContent-Length: 5\r\n\r\nwrong" },
+	{ "/half", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no", false, false, false, NULL },
 };
 /* clang-format on */
 
@@ -53,6 +54,7 @@ static struct {
 	struct accepting server;
 	unsigned port;
 	atomic_uint requests, ended, unasked;
+	atomic_bool goes_on; /* what waits */
 	pthread_mutex_t lock;
 	char request[REQUEST_MAX]; /* the last one, under the lock */
 	struct loop *loop;
@@ -99,8 +101,8 @@ static bool answer(int fd, const char *path, bool first)
 			continue;
 		if (d->only_later && first)
 			d = &deeds[0];
-		if (d->wait_ms)
-			usleep(d->wait_ms * 1000);
+		while (d->waits && !atomic_load(&at.goes_on))
+			usleep(1000);
 		if (d->answer)
 			say(fd, d->answer, strlen(d->answer));
 		if (d->unasked) {
@@ -164,6 +166,8 @@ static int set_up_one(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
+	moved_clock_back();
+	atomic_store(&at.goes_on, true);
 	fetcher_free(&at.fetcher);
 	loop_free(&at.loop);
 	accepting_end(&at.server);
@@ -388,7 +392,8 @@ static void pauses_lose_nothing(void **state)
 	assert_int_equal(at.server.accepted, 1);
 }
 
-/* One request with a method of its own. */
+/* One request with a method of its own. A clock that stands still goes on by a
+ * millisecond a turn, for what is to be late. */
 static enum fetch_result ask_once(const char *method, const char *path,
 				  const struct fetch_upload *upload)
 {
@@ -401,7 +406,10 @@ static enum fetch_result ask_once(const char *method, const char *path,
 
 	snprintf(url, sizeof(url), "http://127.0.0.1:%u", at.port);
 	fetched_begin(&seen, at.loop, at.fetcher, &request);
-	fetched_end(&seen);
+	while (!seen.over) {
+		assert_int_equal(loop_turn(at.loop, 1), 0);
+		moved_clock_on(1);
+	}
 	loop_timer_clear(at.loop, &seen.timer);
 	return seen.done.result;
 }
@@ -409,6 +417,7 @@ static enum fetch_result ask_once(const char *method, const char *path,
 static void a_post_uses_a_connection_again(void **state)
 {
 	(void)state;
+	moved_clock_stop();
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(ask_once(i % 2 ? "POST" : "DELETE", "/ok",
 					  NULL), FETCH_COMPLETE);
@@ -416,21 +425,22 @@ static void a_post_uses_a_connection_again(void **state)
 	assert_int_equal(at.requests, 5);
 }
 
+static void later(unsigned ms)
+{
+	moved_clock_on(ms);
+	assert_int_equal(loop_turn(at.loop, 0), 0);
+}
+
 /* What is idle for longer is for others. */
 static void but_not_after_a_second(void **state)
 {
-	int64_t until_ms;
-
 	(void)state;
+	moved_clock_stop();
 	assert_int_equal(ask_once("POST", "/ok", NULL), FETCH_COMPLETE);
-	until_ms = loop_now_ms(at.loop) + 1050;
-	while (loop_now_ms(at.loop) < until_ms)
-		assert_int_equal(loop_turn(at.loop, 50), 0);
+	later(1050);
 	assert_int_equal(get("/ok"), FETCH_COMPLETE);
 	assert_int_equal(at.server.accepted, 1);
-	until_ms = loop_now_ms(at.loop) + 1050;
-	while (loop_now_ms(at.loop) < until_ms)
-		assert_int_equal(loop_turn(at.loop, 50), 0);
+	later(1050);
 	assert_int_equal(ask_once("POST", "/ok", NULL), FETCH_COMPLETE);
 	assert_int_equal(at.server.accepted, 2);
 }
@@ -439,6 +449,7 @@ static void but_not_after_a_second(void **state)
 static void nor_one_that_has_ended(void **state)
 {
 	(void)state;
+	moved_clock_stop();
 	assert_int_equal(ask_once("POST", "/bye", NULL), FETCH_COMPLETE);
 	while (atomic_load(&at.ended) == 0)
 		usleep(1000);
@@ -488,6 +499,7 @@ static void who_uploads_shares_with_nobody_else(void **state)
 	};
 
 	(void)state;
+	moved_clock_stop();
 	assert_int_equal(ask_once("POST", "/ok", &upload), FETCH_COMPLETE);
 	assert_int_equal(get("/ok"), FETCH_COMPLETE);
 	assert_int_equal(at.server.accepted, 2);
@@ -525,6 +537,7 @@ static void what_is_not_safe_is_sent_once(void **state)
 	};
 
 	(void)state;
+	moved_clock_stop();
 	for (size_t i = 0; i < NROWS(rows); i++) {
 		unsigned accepted, before;
 
@@ -543,7 +556,8 @@ static void what_is_not_safe_is_sent_once(void **state)
 	}
 }
 
-/* low_rate is one of the body, and not of the wait for the header. */
+/* low_rate is one of the body, and not of the wait for the header, which is
+ * longer here. libcurl has a clock of its own. */
 static void a_slow_header_is_no_slow_body(void **state)
 {
 	static const struct fetch_limits patient = {
@@ -558,15 +572,22 @@ static void a_slow_header_is_no_slow_body(void **state)
 	for (int use = 0; use < 2; use++) {
 		struct fetched slow = { 0 }, half = { 0 };
 
+		atomic_store(&at.goes_on, false);
 		fetcher_free(&at.fetcher);
 		assert_int_equal(fetcher_new(at.loop, (enum fetcher_use)use, 0,
 					     &at.fetcher), 0);
 		begin_with("127.0.0.1", "/slow", &patient, &slow);
 		begin_with("127.0.0.1", "/half", &patient, &half);
-		fetched_end(&slow);
+		while (!half.len)
+			assert_int_equal(loop_turn(at.loop, 10), 0);
+		while (use == FETCHER_DATA && !half.over)
+			later(100);
 		fetched_end(&half);
-		assert_int_equal(slow.done.result, FETCH_COMPLETE);
 		assert_int_equal(half.done.result, FETCH_TIMEOUT);
+		assert_false(slow.over);
+		atomic_store(&at.goes_on, true);
+		fetched_end(&slow);
+		assert_int_equal(slow.done.result, FETCH_COMPLETE);
 	}
 }
 

@@ -20,12 +20,14 @@
 #include "digestd/sidecar/nginx_folder.h"
 #include "tests/codec/alloc.h"
 #include "tests/os/call_faults.h"
+#include "tests/os/moved_clock.h"
 #include "tests/rounds.h"
 #include "tests/unit.h"
 
 enum {
 	FAR_S = 3600,
 	WAIT_MS = 20000,
+	STEP_MS = 10,
 	LAG_FILES = 300,
 	LAG_TRIES = 5,
 };
@@ -134,15 +136,16 @@ static struct nginx_folder_stats stats(void)
 	return s;
 }
 
-/* Turns the loop until a condition holds; else the test fails. */
+/* Turns the loop until a condition holds; else the test fails. The kernel
+ * announces at once what happens in a folder: who waits, waits for a timer only,
+ * and the clock is put there. */
 static void turn_until(bool (*holds)(uint64_t n), uint64_t n)
 {
-	int64_t end_ms;
-
 	loop_turn(t.loop, 0);
-	end_ms = loop_now_ms(t.loop) + WAIT_MS * rounds_slowness();
-	while (!holds(n) && loop_now_ms(t.loop) < end_ms)
-		loop_turn(t.loop, 10);
+	for (int i = 0; i < WAIT_MS / STEP_MS && !holds(n); i++) {
+		moved_clock_on(STEP_MS);
+		loop_turn(t.loop, 0);
+	}
 	assert_true(holds(n));
 }
 
@@ -248,6 +251,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
+	moved_clock_back();
 	nginx_folder_free(&t.folder);
 	nginx_folder_free(&t.folder);
 	holdings_free(&t.holdings);
