@@ -2,6 +2,7 @@
  * Connections that begin with a header of the PROXY protocol.
  */
 #include "tests/server/served.h"
+#include "tests/server/served_clock.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -135,6 +136,8 @@ static void ends_before_a_header(void **state)
 	free(reply);
 	fd = dial(); /* and one that does not go on, until its time is over */
 	say(fd, "PROXY TCP4 192.0.2.7");
+	served_pass(0); /* it is there */
+	served_pass(1100);
 	reply = hear(fd, NULL);
 	assert_string_equal(reply, "");
 	assert_int_equal(server_proxy_refused(at.server), 2);

@@ -3,6 +3,7 @@
  * bodies, clients that are slow or leave, many clients at once.
  */
 #include "tests/server/served.h"
+#include "tests/server/served_clock.h"
 
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -273,7 +274,10 @@ static void slow_headers_are_cut_off(void **state)
 	fd = dial();
 	say(fd, "GET /a%41?q HTTP/1.1\r\nHost: ");
 	for (int i = 0; send(fd, "h", 1, MSG_NOSIGNAL) == 1; i++) {
-		usleep(10000);
+		if (at.strict)
+			served_pass(10);
+		/* the kernel has its own time for what comes in bits */
+		usleep(at.strict ? 1000 : 10000);
 		assert_true(i < 2000); /* 20 s, or more if this was slow */
 	}
 	reply = hear(fd, NULL);
