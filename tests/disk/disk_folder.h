@@ -9,9 +9,9 @@
 struct cached;
 
 /* Makes an empty folder: group set-up and tear-down of cmocka. It is in TMPDIR;
- * else in memory, where there is room: a file system on a disk costs these tests
- * five times as much of the processor, and shows nothing more, as faults and
- * power failures are made by what is linked. */
+ * else in memory, where there is room: a file system on a disk costs these
+ * tests five times as much of the processor, and shows nothing more, as faults
+ * and power failures are made by what is linked. */
 int disk_folder_make(void **state);
 int disk_folder_remove(void **state);
 

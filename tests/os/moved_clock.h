@@ -1,8 +1,8 @@
 /*
  * Clocks that run as they do, and that a test can put forward, where it would
- * have to wait. Link $(moved_clock_sources) with $(clock_ldflags): what asks for
- * the time, and is not a shared library, is told a later one. What waits in the
- * kernel does not notice; a turn of a loop that waits for nothing fires the
+ * have to wait. Link $(moved_clock_sources) with $(clock_ldflags): what asks
+ * for the time, and is not a shared library, is told a later one. What waits in
+ * the kernel does not notice; a turn of a loop that waits for nothing fires the
  * timers that are due then.
  *
  * still_clock.h is for what has to take no time at all.

@@ -137,8 +137,8 @@ static struct nginx_folder_stats stats(void)
 }
 
 /* Turns the loop until a condition holds; else the test fails. The kernel
- * announces at once what happens in a folder: who waits, waits for a timer only,
- * and the clock is put there. */
+ * announces at once what happens in a folder: who waits, waits for a timer
+ * only, and the clock is put there. */
 static void turn_until(bool (*holds)(uint64_t n), uint64_t n)
 {
 	loop_turn(t.loop, 0);
