@@ -232,16 +232,36 @@ def serves(node):
     return node.status()["purges"]["serves"]
 
 
-def test_strict_serves_from_the_store(make_cluster, origin):
-    (a, b, c), _ = strict(make_cluster, origin)
-    began = time.monotonic()
-    while time.monotonic() - began < 2.5:  # longer than a lease
-        assert versions(a, b, c) == [b"1"] * 3
+def unleased(nodes):
+    return sum(n.status()["counters"]["unleased"] for n in nodes)
+
+
+def longest_round(nodes, version):
+    """Of asking them all for longer than a lease, ten times a second [s]: a
+    machine, or a process, that stands still makes one long."""
+    began = last = time.monotonic()
+    longest = 0
+    while last - began < 2.5:
+        assert versions(*nodes) == [version] * 3
         time.sleep(0.1)
-    assert all(n.status()["counters"]["unleased"] == 0 for n in (a, b, c))
+        longest = max(longest, time.monotonic() - last)
+        last = time.monotonic()
+    return longest
+
+
+def test_strict_serves_from_the_store(make_cluster, origin):
+    """Unless a lease could not be renewed in time: then once more."""
+    nodes, _ = strict(make_cluster, origin)
+    for _ in range(10):
+        before = unleased(nodes)
+        longest = longest_round(nodes, b"1")
+        if unleased(nodes) == before:
+            break
+        assert longest > 0.5, longest
+    assert unleased(nodes) == before
     set_version(origin, 2)
-    assert None not in purge(a).values()
-    assert versions(a, b, c) == [b"2"] * 3
+    assert None not in purge(nodes[0]).values()
+    assert versions(*nodes) == [b"2"] * 3
 
 
 def test_strict_a_node_that_stands_still(make_cluster, origin):

@@ -22,6 +22,7 @@ CACHESIM = os.path.join(scd.BUILD, "cachesim", "cachesim")
 COUNTS = ("local_hits", "remote_hits", "false_hits", "origin_fetches",
           "origin_bytes")
 NEAR = 0.02
+STILL_MS = 200
 
 
 def requests(count, objects, seed=1):
@@ -47,6 +48,7 @@ def write(path, asked):
 
 
 def real(make_cluster, path, nodes, rate, cache):
+    """Counts, and how long the slowest request took [ms]."""
     c = make_cluster(nodes, cache_size=str(cache), peer_connect_timeout=None,
                      peer_timeout=None, peer_budget=None)
     c.start_origin("--trace", path)
@@ -56,7 +58,8 @@ def real(make_cluster, path, nodes, rate, cache):
                             str(rate), timeout=3600)
     assert code == 0, report
     counters = [node.counters() for node in c.nodes]
-    return {name: sum(n[name] for n in counters) for name in COUNTS}
+    return ({name: sum(n[name] for n in counters) for name in COUNTS},
+            report["total"]["latency_ms"]["max"])
 
 
 def run(path, nodes, cache, *args):
@@ -92,14 +95,17 @@ def differences(found, expected, mean):
 def is_like(make_cluster, path, nodes, rate, cache):
     asked = mean_size(path)
     seen = []
-    for _ in range(3):
+    for attempt in range(8):
         expected = simulated(path, nodes, rate, cache)
-        found = real(make_cluster, path, nodes, rate, cache)
+        found, slowest_ms = real(make_cluster, path, nodes, rate, cache)
         wrong = differences(found, expected, asked)
         if not wrong:
             return expected
-        # A busy machine makes digests late: once more.
+        # A busy machine makes digests late: once more. One that stood still,
+        # as the slowest request tells, has said nothing of nodes.
         seen.append(wrong)
+        if attempt >= 2 and slowest_ms < STILL_MS:
+            break
     raise AssertionError(seen)
 
 
