@@ -29,7 +29,7 @@ SOURCE = os.path.realpath(os.environ.get("top_srcdir", "."))
 PARTS = ("codec", "digestd", "cachesim")
 FILES_AT_ONCE = 40
 WANTED = 90  # percent of a folder's branches
-# Tried as users try them, with options, exit codes and messages: see HACKING.md.
+# Tried as users try them, from Python, as HACKING.md says.
 PROGRAMS = ("cachesim", "cachesim/live", "digestd", "digestd/bench",
             "digestd/ctl", "digestd/tool")
 # With those that Varnish has for its modules.
