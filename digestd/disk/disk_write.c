@@ -288,22 +288,26 @@ static int disk_write_flush(struct disk *d)
 
 /* Room */
 
-/* Has what is not wanted give way to so many bytes more. */
+/* Has what is not wanted give way to so many bytes more. A gain is one on the
+ * least that there has been: else a disk that is full of what is wanted could
+ * gain and lose the same few bytes for ever. */
 static int disk_write_make_room(struct disk *d, uint64_t bytes)
 {
 	unsigned vain = 0;
+	uint64_t least;
 
 	if (d->cleaning || !disk_log_wants_room(&d->log, bytes))
 		return 0;
 	disk_write_flush(d);
+	least = d->log.space.bytes;
 	while (disk_log_wants_room(&d->log, bytes)) {
-		uint64_t before = d->log.space.bytes;
-
 		if (!disk_clean(d))
 			return -ENOSPC;
-		vain = d->log.space.bytes < before ? 0 : vain + 1;
+		vain = d->log.space.bytes < least ? 0 : vain + 1;
 		if (vain == CLEANINGS_IN_VAIN)
 			return -ENOSPC;
+		if (!vain)
+			least = d->log.space.bytes;
 	}
 	return 0;
 }

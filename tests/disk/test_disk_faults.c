@@ -20,12 +20,14 @@
 enum {
 	OBJECTS = 40,
 	DISK_BYTES = 256 << 10,
+	SMALL_BYTES = 108 << 10,
 	PUTS = 300, /* more than it has room for: segments are cleaned */
 	LARGE = OBJECTS + 1,
 	LARGE_BYTES = 40000, /* in a file */
 };
 
 static struct disk_owner *owner;
+static uint64_t disk_bytes = DISK_BYTES;
 static pthread_t owners_thread;
 static bool spares_owner; /* faults are the disk's threads' only */
 
@@ -72,7 +74,7 @@ static void read_all(bool faults)
 
 static void open_disk(void)
 {
-	assert_int_equal(disk_owner_open(&owner, disk_folder(), DISK_BYTES), 0);
+	assert_int_equal(disk_owner_open(&owner, disk_folder(), disk_bytes), 0);
 }
 
 struct fault {
@@ -188,6 +190,43 @@ static void one_fault_anywhere(void **state)
 	}
 }
 
+/* Some of all objects are replaced, on a disk that has room for few more: the
+ * others are copied from the segments that are cleaned. A segment that cannot
+ * be read leaves too little room, which must come to an end all the same. */
+static void live_by_cleaning(bool removed[LARGE + 1])
+{
+	static unsigned seed = 1;
+
+	for (unsigned i = 0; i < OBJECTS; i++) {
+		unsigned n = (seed = seed * 1103515245 + 12345) >> 16;
+
+		n %= OBJECTS;
+		disk_owner_put(owner, n, size_of(n));
+		removed[n] = false;
+	}
+	removed[3] = disk_owner_drop(owner, 3);
+	disk_owner_sync(owner);
+}
+
+static void one_fault_in_cleaning(void **state)
+{
+	bool removed[LARGE + 1] = { false };
+
+	(void)state;
+	disk_skip_syncs(true);
+	disk_folder_empty();
+	disk_bytes = SMALL_BYTES;
+	open_disk();
+	live(removed);
+	disk_owner_close(&owner);
+	for (size_t k = 0; k < NROWS(faults); k++) {
+		for (unsigned i = 1; live_with(&faults[k], i,
+					       live_by_cleaning);)
+			i += 1 + i / 30;
+	}
+	disk_bytes = DISK_BYTES;
+}
+
 /* Starts that fail, and are tried again. */
 static void a_start_that_fails(void **state)
 {
@@ -244,6 +283,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_fault_in_a_life),
 		cmocka_unit_test(one_fault_anywhere),
+		cmocka_unit_test(one_fault_in_cleaning),
 		cmocka_unit_test(a_start_that_fails),
 	};
 
