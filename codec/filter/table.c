@@ -404,7 +404,7 @@ static int table_work_list(struct scd_table *t,
 struct table_queue {
 	const uint64_t *entries;
 	size_t n, i;
-	size_t fetched; /* entries whose buckets have been */
+	size_t fetched; /* entries whose lines have been */
 	unsigned width;
 	uint64_t key; /* of those before it, all is done */
 };
@@ -419,13 +419,21 @@ static uint64_t table_last_key_of(const struct table_queue *q, size_t i)
 	return ((q->entries[i] + 1) << (64 - q->width)) - 1;
 }
 
-/* Fetch the buckets of the entries that come next, in whatever segment. */
+/* Fetch the lines of the entries from one on, in whatever segment, unless
+ * enough of them have been. */
 static void table_fetch(const struct scd_table *t, struct table_queue *q,
-			size_t end)
+			size_t from)
 {
-	if (q->fetched < q->i)
-		q->fetched = q->i;
-	for (; q->fetched < end && q->fetched < q->n; q->fetched++) {
+	size_t end;
+
+	if (q->fetched < from)
+		q->fetched = from;
+	if (q->fetched - from >= SCD__TABLE_FETCHED / 2)
+		return;
+	end = q->n - q->fetched > SCD__TABLE_FETCHED
+		      ? q->fetched + SCD__TABLE_FETCHED
+		      : q->n;
+	for (; q->fetched < end; q->fetched++) {
 		const struct scd_key key = { table_first_key_of(q, q->fetched),
 					     0 };
 		const struct scd__table_probe p = scd__table_probe(t, &key);
@@ -459,7 +467,7 @@ static int table_work_next(struct scd_table *t,
 		q->key = table_first_key_of(q, q->i);
 	s = table_segment_of(t, q->key);
 	n = table_count_in(q, s);
-	table_fetch(t, q, q->i + SCD__TABLE_AHEAD);
+	table_fetch(t, q, q->i + n);
 	if (table_act_adds(work->act)) {
 		error = table_make_room(t, s, table_slots_of(s, q->width, n));
 		s = table_segment_of(t, q->key);
@@ -483,6 +491,7 @@ static int table_work(struct scd_table *t, const struct scd__table_work *work,
 				 .width = work->width };
 	int error = SCD_OK;
 
+	table_fetch(t, &q, 0);
 	while (!error && q.i < q.n)
 		error = table_work_next(t, work, &q);
 	return error;

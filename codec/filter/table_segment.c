@@ -350,6 +350,7 @@ struct table_run {
 	const struct scd__table_work *work;
 	uint64_t local;
 	unsigned equal; /* entries with this number in a row */
+	size_t fetched; /* of those at work, how many have had their lines */
 };
 
 /* A slot that is worked at. */
@@ -429,15 +430,26 @@ static int table_segment_work_at(struct table_run *run, struct table_spot *spot)
 	return SCD_OK;
 }
 
-/* Where an entry is looked for first. */
-static const struct scd__table_line *
-table_segment_line_of(const struct table_run *run, uint64_t entry)
+/*
+ * Fetch the lines in which the next entries are looked for first: many in a
+ * row, as a processor that finds none of their pages waits for several at once
+ * then.
+ */
+static void table_segment_fetch(struct table_run *run, const uint64_t *entries,
+				size_t n)
 {
-	const struct table_range r = table_segment_range(
-		run->segment, run->work->width, entry);
+	const struct scd__table_segment *s = run->segment;
+	const size_t end = n - run->fetched > SCD__TABLE_FETCHED
+				   ? run->fetched + SCD__TABLE_FETCHED
+				   : n;
 
-	return scd__table_line(run->segment,
-			       scd__table_bucket(run->segment, r.first));
+	for (; run->fetched < end; run->fetched++) {
+		const struct table_range r = table_segment_range(
+			s, run->work->width, entries[run->fetched]);
+
+		__builtin_prefetch(
+			scd__table_line(s, scd__table_bucket(s, r.first)), 1);
+	}
 }
 
 static bool table_segment_is_alone(const struct table_run *run,
@@ -467,11 +479,8 @@ static int table_segment_work_on(struct table_run *run, const uint64_t *entries,
 			.alone = table_segment_is_alone(run, entries, n, i),
 		};
 
-		if (i + SCD__TABLE_AHEAD < n)
-			__builtin_prefetch(
-				table_segment_line_of(
-					run, entries[i + SCD__TABLE_AHEAD]),
-				1);
+		if (i + SCD__TABLE_FETCHED / 2 >= run->fetched)
+			table_segment_fetch(run, entries, n);
 		run->equal = run->equal && run->local == r.first
 				     ? run->equal + 1
 				     : 1;
@@ -490,6 +499,7 @@ int scd__table_segment_work(struct scd_table *t, struct scd__table_segment *s,
 {
 	struct table_run run = { .table = t, .segment = s, .work = work };
 
+	run.fetched = n < SCD__TABLE_FETCHED / 2 ? n : SCD__TABLE_FETCHED / 2;
 	return table_segment_work_on(&run, entries, n);
 }
 
@@ -517,8 +527,10 @@ int scd__table_segment_work_list(struct scd_table *t,
 	size_t n;
 
 	while (!error &&
-	       (n = scd__list_read(list, &at, all.last, entries, PART)) > 0)
+	       (n = scd__list_read(list, &at, all.last, entries, PART)) > 0) {
+		run.fetched = 0;
 		error = table_segment_work_on(&run, entries, n);
+	}
 	return error;
 }
 

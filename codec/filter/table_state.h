@@ -41,6 +41,7 @@ enum {
 	SCD__TABLE_POOLS = 12,   /* each twice as large as the one before */
 	SCD__TABLE_POOL_LOG = 4, /* lines of the first */
 	SCD__TABLE_AHEAD = 16,   /* memory accesses under way at a time */
+	SCD__TABLE_FETCHED = 64, /* lines that a change fetches in a row */
 };
 
 /* What readers may still use, until its epoch is over. */
@@ -208,7 +209,8 @@ struct scd__table_work {
 
 /*
  * Do it in a segment, for n ascending fingerprints that keys of the segment
- * have; some may be so narrow that keys of other segments have them, too. Only
+ * have; some may be so narrow that keys of other segments have them, too. The
+ * lines of the first SCD__TABLE_FETCHED / 2 should have been fetched. Only
  * what adds can fail. SCD_ENOMEM; SCD_ELIMIT: so many are in one segment that
  * its pools are full.
  */
