@@ -18,7 +18,8 @@ enum {
 	BUCKET_ENTRIES = 96, /* on average, at most, when buckets are made */
 	CROWDED = 192,       /* on average: then there are more buckets */
 	ROOM_STEP = 8,       /* entries by which a bucket's room grows */
-	FEW = 16,            /* entries whose places are kept for a while */
+	BATCH = 32,          /* buckets that are changed together */
+	AHEAD = 64,          /* entries that go, or come, fetched before */
 };
 
 unsigned scd_list_width(uint64_t nkeys, double fp)
@@ -260,12 +261,6 @@ static bool list_next_part(const struct scd_list *list,
 
 	if (i == c->nremoved && j == c->nadded)
 		return false;
-	if (i + SCD__LIST_AHEAD < c->nremoved)
-		__builtin_prefetch(scd__list_near(
-			list, c->removed[i + SCD__LIST_AHEAD]));
-	if (j + SCD__LIST_AHEAD < c->nadded)
-		__builtin_prefetch(
-			scd__list_near(list, c->added[j + SCD__LIST_AHEAD]));
 	if (j == c->nadded || (i < c->nremoved && c->removed[i] < c->added[j]))
 		entry = c->removed[i];
 	else
@@ -280,94 +275,195 @@ static bool list_next_part(const struct scd_list *list,
 	return true;
 }
 
+/*
+ * Parts that follow each other. What is done to them is done for all of them
+ * before the next thing is: the processor foresees what such loops do, and has
+ * several of their steps under way while it waits for memory.
+ */
+struct list_batch {
+	struct list_part parts[BATCH];
+	size_t n;
+};
+
+/* How many entries of a change have had their words fetched. */
+struct list_fetched {
+	size_t removed, added;
+};
+
+/* The batch that follows; all zero before the first. False: there is none. */
+static bool list_next_batch(const struct scd_list *list,
+			    const struct scd_list_change *c,
+			    struct list_batch *batch)
+{
+	struct list_part part = {0};
+
+	if (batch->n)
+		part = batch->parts[batch->n - 1];
+	batch->n = 0;
+	while (batch->n < BATCH && list_next_part(list, c, &part))
+		batch->parts[batch->n++] = part;
+	return batch->n;
+}
+
+/* Fetch the words around the entries from one on, as many as are ahead of the
+ * work, but those that have been. */
+static void list_fetch(const struct scd_list *list, const uint64_t *entries,
+		       size_t n, size_t from, size_t *fetched)
+{
+	const size_t end = n - from > AHEAD ? from + AHEAD : n;
+
+	if (*fetched < from)
+		*fetched = from;
+	for (; *fetched < end; ++*fetched)
+		scd__list_fetch(list, entries[*fetched]);
+}
+
+/* Fetch what comes behind a part. */
+static void list_fetch_behind(const struct scd_list *list,
+			      const struct scd_list_change *c,
+			      const struct list_part *part,
+			      struct list_fetched *fetched)
+{
+	list_fetch(list, c->removed, c->nremoved,
+		   part->removed + part->nremoved, &fetched->removed);
+	list_fetch(list, c->added, c->nadded, part->added + part->nadded,
+		   &fetched->added);
+}
+
 /* A change under way; of a list that keeps ages, which ids there are. */
 struct list_work {
 	const struct scd_list_change *c;
+	uint32_t *gone_at;       /* set: the places of entries that go, and */
+	uint32_t *come_at;       /* of those that come, in their buckets */
 	unsigned oldest;         /* the least id of an entry that goes */
 	unsigned newest;         /* the id of what comes, */
 	const uint8_t *come_ids; /* or of each, if this is not null */
 	uint8_t *go_ids;         /* set; null: nobody asks */
 };
 
-/*
- * Where the entries of a part that are to go are in its bucket, as many as
- * there is room for in at. SCD_EINVAL: one is not there.
- */
-static int list_find_all(const struct scd_list *list,
-			 const struct list_work *work,
-			 const struct list_part *part, uint32_t at[FEW])
+/* Find the entries first..end that are to go. SCD_EINVAL: one is not there. */
+static int list_find_gone(const struct scd_list *list,
+			  const struct list_work *work, size_t first,
+			  size_t end)
 {
-	const struct scd__list_bucket *b = &list->buckets[part->bucket];
-	const uint64_t *removed = work->c->removed + part->removed;
+	size_t last = SIZE_MAX;
 	uint32_t from = 0;
 
-	for (size_t i = 0; i < part->nremoved; i++) {
-		from = scd__list_find(list, b, from,
-				 scd__list_word_of(list, removed[i]) |
-					 work->oldest);
+	for (size_t i = first; i < end; i++) {
+		const uint64_t entry = work->c->removed[i];
+		const size_t bucket = scd__list_bucket_of(list, entry);
+		const struct scd__list_bucket *b = &list->buckets[bucket];
+
+		from = scd__list_find(
+			list, b, bucket == last ? from : 0,
+			scd__list_word_of(list, entry) | work->oldest);
 		if (from == b->n)
 			return SCD_EINVAL;
-		if (i < FEW)
-			at[i] = from;
-		from++;
+		if (work->go_ids)
+			work->go_ids[i] = (uint8_t)scd__list_id_of(
+				list, b->words[from]);
+		work->gone_at[i] = from++;
+		last = bucket;
 	}
 	return SCD_OK;
 }
 
-/* Close the gaps of entries that go, from the first one on; at: where the first
- * of them are. */
-static void list_remove_from(struct scd_list *list,
-			     const struct list_work *work,
-			     const struct list_part *part,
-			     const uint32_t at[FEW])
+/* The word of an entry that comes. */
+static uint32_t list_come_word(const struct scd_list *list,
+			       const struct list_work *work, size_t i)
 {
-	struct scd__list_bucket *b = &list->buckets[part->bucket];
-	const uint64_t *removed = work->c->removed + part->removed;
-	uint32_t from = 0, to = 0; /* what is behind from goes to to */
-
-	for (size_t i = 0; i < part->nremoved; i++) {
-		const uint32_t word =
-			scd__list_word_of(list, removed[i]) | work->oldest;
-		const uint32_t gap =
-			i < FEW ? at[i] : scd__list_place(list, b, from, word);
-
-		if (work->go_ids)
-			work->go_ids[part->removed + i] =
-				(uint8_t)scd__list_id_of(list, b->words[gap]);
-		if (to < from)
-			memmove(b->words + to, b->words + from,
-				(gap - from) * sizeof(*b->words));
-		to += gap - from;
-		from = gap + 1;
-		list->sum -= scd__list_hash(list, removed[i]);
-	}
-	memmove(b->words + to, b->words + from,
-		(b->n - from) * sizeof(*b->words));
-	b->n -= (uint32_t)part->nremoved;
+	return scd__list_word_of(list, work->c->added[i]) |
+	       (work->come_ids ? work->come_ids[i] : work->newest);
 }
 
-/* Open gaps for entries that come, from the last one on. */
-static void list_add_to(struct scd_list *list, const struct list_work *work,
-			const struct list_part *part)
+/* Find before which entries of their buckets those are to be that come. */
+static void list_find_come(const struct scd_list *list,
+			   const struct list_work *work, size_t first,
+			   size_t end)
+{
+	for (size_t i = first; i < end; i++) {
+		const size_t bucket =
+			scd__list_bucket_of(list, work->c->added[i]);
+
+		work->come_at[i] =
+			scd__list_place(list, &list->buckets[bucket], 0,
+					list_come_word(list, work, i));
+	}
+}
+
+/* Find the places of a batch. */
+static int list_find(const struct scd_list *list, const struct list_work *work,
+		     const struct list_batch *batch)
+{
+	const struct list_part *first = batch->parts;
+	const struct list_part *last = first + batch->n - 1;
+
+	list_find_come(list, work, first->added, last->added + last->nadded);
+	return list_find_gone(list, work, first->removed,
+			      last->removed + last->nremoved);
+}
+
+/* Move the words first..end of a bucket by some places. */
+static void list_move(struct scd__list_bucket *b, uint32_t first, uint32_t end,
+		      ptrdiff_t by)
+{
+	memmove(b->words + first + by, b->words + first,
+		(end - first) * sizeof(*b->words));
+}
+
+/*
+ * A part has its bucket's words in runs, between which entries go or come, and
+ * each run moves by what has come before it less what has gone. This moves
+ * those that move down, in order, so that none is where one goes to that is
+ * still to be moved; and then list_move_up() the others, from the last one on.
+ */
+static void list_move_down(struct scd_list *list, const struct list_work *work,
+			   const struct list_part *part)
 {
 	struct scd__list_bucket *b = &list->buckets[part->bucket];
-	const uint64_t *added = work->c->added + part->added;
-	const uint8_t *ids =
-		work->come_ids ? work->come_ids + part->added : NULL;
-	const uint32_t all = b->n + (uint32_t)part->nadded;
+	const uint32_t *gone = work->gone_at + part->removed;
+	const uint32_t *come = work->come_at + part->added;
+	size_t i = 0, j = 0;
+	uint32_t first = 0;
 
-	for (size_t i = part->nadded; i-- > 0;) {
-		const uint32_t word = scd__list_word_of(list, added[i]) |
-				      (ids ? ids[i] : work->newest);
-		const uint32_t at = scd__list_place(list, b, 0, word);
+	while (i < part->nremoved || i > j) {
+		const bool comes = j < part->nadded &&
+				   (i == part->nremoved || come[j] <= gone[i]);
+		const bool goes = !comes && i < part->nremoved;
+		const uint32_t end = comes ? come[j] : goes ? gone[i] : b->n;
 
-		memmove(b->words + at + i + 1, b->words + at,
-			(b->n - at) * sizeof(*b->words));
-		b->words[at + i] = word;
-		b->n = at; /* those that have not moved */
-		list->sum += scd__list_hash(list, added[i]);
+		if (i > j)
+			list_move(b, first, end, (ptrdiff_t)(j - i));
+		if (!comes && !goes)
+			break;
+		first = end + goes;
+		j += comes;
+		i += goes;
 	}
-	b->n = all;
+}
+
+static void list_move_up(struct scd_list *list, const struct list_work *work,
+			 const struct list_part *part)
+{
+	struct scd__list_bucket *b = &list->buckets[part->bucket];
+	const uint32_t *gone = work->gone_at + part->removed;
+	const uint32_t *come = work->come_at + part->added;
+	size_t i = part->nremoved, j = part->nadded;
+	uint32_t end = b->n;
+
+	while (j > 0) {
+		const bool goes = i > 0 && gone[i - 1] >= come[j - 1];
+		const uint32_t first = goes ? gone[i - 1] + 1 : come[j - 1];
+
+		if (j > i)
+			list_move(b, first, end, (ptrdiff_t)(j - i));
+		end = first - goes;
+		i -= goes;
+		j -= !goes;
+		if (!goes)
+			b->words[end + j - i] = list_come_word(
+				list, work, part->added + j);
+	}
 }
 
 /* Count the entries of the groups by their ids. */
@@ -385,22 +481,19 @@ static void list_count_ids(struct scd_list *list, const struct list_work *work,
 				      : work->newest]++;
 }
 
-/* Apply what a change does to a bucket. Errors leave it as it is. */
+/* Apply what a change does to a bucket, in which places have been found.
+ * SCD_ENOMEM leaves it as it is. */
 static int list_apply_part(struct scd_list *list, const struct list_work *work,
 			   const struct list_part *part)
 {
 	struct scd__list_bucket *b = &list->buckets[part->bucket];
-	uint32_t at[FEW];
-	int error = list_find_all(list, work, part, at);
+	const size_t n = b->n - part->nremoved + part->nadded;
 
-	if (!error)
-		error = list_reserve(b, b->n - part->nremoved + part->nadded);
-	if (error)
-		return error;
-	if (part->nremoved)
-		list_remove_from(list, work, part, at);
-	if (part->nadded)
-		list_add_to(list, work, part);
+	if (list_reserve(b, n))
+		return SCD_ENOMEM;
+	list_move_down(list, work, part);
+	list_move_up(list, work, part);
+	b->n = (uint32_t)n;
 	if (list->ages)
 		list_count_ids(list, work, part);
 	list->groups[part->bucket >> SCD__LIST_GROUP_LOG] +=
@@ -418,13 +511,18 @@ static void list_take_back(struct scd_list *list,
 					  .nremoved = work->c->nadded,
 					  .nadded = work->c->nremoved};
 	const struct list_work back = {.c = &c,
+				       .gone_at = work->come_at,
+				       .come_at = work->gone_at,
 				       .oldest = work->newest,
 				       .come_ids = work->go_ids};
 	struct list_part part = {0};
 
 	while (list_next_part(list, &c, &part) && part.bucket < bucket) {
-		int error = list_apply_part(list, &back, &part);
+		const struct list_batch batch = {.parts = {part}, .n = 1};
+		int error = list_find(list, &back, &batch);
 
+		if (!error)
+			error = list_apply_part(list, &back, &part);
 		assert(!error);
 		(void)error;
 	}
@@ -491,6 +589,18 @@ static void list_spread(struct scd_list *list)
 		list_take_over(list, copy);
 }
 
+uint64_t scd__list_sum_after(const struct scd_list *list,
+			     const struct scd_list_change *c)
+{
+	uint64_t sum = list->sum;
+
+	for (size_t i = 0; i < c->nremoved; i++)
+		sum -= scd__list_hash(list, c->removed[i]);
+	for (size_t i = 0; i < c->nadded; i++)
+		sum += scd__list_hash(list, c->added[i]);
+	return sum;
+}
+
 int scd__list_check_change(const struct scd_list *list,
 			   const struct scd_list_change *c)
 {
@@ -506,16 +616,56 @@ int scd__list_check_change(const struct scd_list *list,
 	return SCD_OK;
 }
 
-/* Apply a change to all buckets, or to none. */
-static int list_apply(struct scd_list *list, const struct list_work *work)
+/* Apply a batch. On errors, *done is the bucket before which all has been. */
+static int list_apply_batch(struct scd_list *list, const struct list_work *work,
+			    const struct list_batch *batch, size_t *done)
 {
-	struct list_part part = {0};
+	const struct list_part *part = batch->parts;
+	int error;
+
+	*done = part->bucket;
+	error = list_find(list, work, batch);
+	for (; !error && part < batch->parts + batch->n; part++) {
+		*done = part->bucket;
+		error = list_apply_part(list, work, part);
+	}
+	return error;
+}
+
+/* Apply a change to all buckets, or to none. */
+static int list_apply_all(struct scd_list *list, const struct list_work *work)
+{
+	const struct list_part none = {0};
+	struct list_batch batch = {.n = 0};
+	struct list_fetched fetched = {0};
+	size_t done = 0;
 	int error = SCD_OK;
 
-	while (!error && list_next_part(list, work->c, &part))
-		error = list_apply_part(list, work, &part);
+	list_fetch_behind(list, work->c, &none, &fetched);
+	while (!error && list_next_batch(list, work->c, &batch)) {
+		list_fetch_behind(list, work->c, &batch.parts[batch.n - 1],
+				  &fetched);
+		error = list_apply_batch(list, work, &batch, &done);
+	}
 	if (error)
-		list_take_back(list, work, part.bucket);
+		list_take_back(list, work, done);
+	return error;
+}
+
+static int list_apply(struct scd_list *list, struct list_work *work)
+{
+	const size_t n = work->c->nremoved + work->c->nadded;
+	uint32_t *places = malloc((n + 1) * sizeof(*places));
+	int error;
+
+	if (!places)
+		return SCD_ENOMEM;
+	work->gone_at = places;
+	work->come_at = places + work->c->nremoved;
+	error = list_apply_all(list, work);
+	free(places);
+	if (!error)
+		list->sum = scd__list_sum_after(list, work->c);
 	return error;
 }
 

@@ -7,7 +7,12 @@
 
 #include "codec/filter/list_state.h"
 
-enum { SCD__LIST_AHEAD = 12 }; /* entries of a change that are fetched before */
+enum {
+	SCD__LIST_AHEAD = 12,  /* entries of a change that are fetched before */
+	SCD__LIST_WINDOW = 32, /* words that are looked at together */
+	SCD__LIST_LINE_WORDS = 64 / sizeof(uint32_t),
+	SCD__LIST_LINES = 4, /* of a bucket that are fetched for an entry */
+};
 
 /*
  * Where an entry of a bucket is if they are spread evenly: some places off, so
@@ -58,9 +63,9 @@ static inline uint32_t scd__list_bisect(const struct scd__list_bucket *b,
  * the guess; where it is not, further and further away from it, so that entries
  * that are not spread evenly take no more than a logarithm of steps.
  */
-static inline uint32_t scd__list_place(const struct scd_list *list,
-				       const struct scd__list_bucket *b,
-				       uint32_t from, uint32_t word)
+static inline uint32_t scd__list_gallop(const struct scd_list *list,
+					const struct scd__list_bucket *b,
+					uint32_t from, uint32_t word)
 {
 	uint32_t at = scd__list_guess(list, b, word), step = 1, last;
 
@@ -78,6 +83,72 @@ static inline uint32_t scd__list_place(const struct scd_list *list,
 		at = last - from > step ? last - step : from;
 	}
 	return scd__list_bisect(b, at, last, word);
+}
+
+/* Where the window around the guess begins, in a bucket of so many words. */
+static inline uint32_t scd__list_window(const struct scd_list *list,
+					const struct scd__list_bucket *b,
+					uint32_t word)
+{
+	const uint32_t guess = scd__list_guess(list, b, word);
+	const uint32_t last = b->n - SCD__LIST_WINDOW;
+	const uint32_t first = guess - SCD__LIST_WINDOW / 2;
+
+	if (guess < SCD__LIST_WINDOW / 2)
+		return 0;
+	return first < last ? first : last;
+}
+
+/* How many words of a window are below one: a loop without a branch, whose
+ * length compilers know, so that they make vectors of it. */
+static inline uint32_t scd__list_below(const uint32_t *words, uint32_t word)
+{
+	uint32_t n = 0;
+
+	for (unsigned i = 0; i < SCD__LIST_WINDOW; i++)
+		n += words[i] < word;
+	return n;
+}
+
+/*
+ * The same. Most often the place is in a window around the guess, where words
+ * are counted: a search step by step takes branches that no processor foresees.
+ */
+static inline uint32_t scd__list_place(const struct scd_list *list,
+				       const struct scd__list_bucket *b,
+				       uint32_t from, uint32_t word)
+{
+	uint32_t at, n;
+
+	if (b->n < SCD__LIST_WINDOW)
+		return scd__list_gallop(list, b, from, word);
+	at = scd__list_window(list, b, word);
+	n = scd__list_below(b->words + at, word);
+	if ((n == 0 && at > 0) || (n == SCD__LIST_WINDOW && at + n < b->n))
+		return scd__list_gallop(list, b, from, word);
+	return at + n > from ? at + n : from;
+}
+
+/*
+ * Fetch the words that an entry is looked for among, and some behind them, as
+ * those move: inlined whatever compilers think of it, for the same reason, into
+ * a function that does more than fetch.
+ */
+static inline __attribute__((always_inline)) void
+scd__list_fetch(const struct scd_list *list, uint64_t entry)
+{
+	const struct scd__list_bucket *b =
+		&list->buckets[scd__list_bucket_of(list, entry)];
+	uint32_t at;
+
+	if (b->n < SCD__LIST_WINDOW)
+		return;
+	at = scd__list_window(list, b, scd__list_word_of(list, entry));
+	for (unsigned i = 0; i < SCD__LIST_LINES; i++) {
+		__builtin_prefetch(b->words + at, 1);
+		at += SCD__LIST_LINE_WORDS;
+		at = at < b->n ? at : b->n - 1;
+	}
 }
 
 /* The place of an entry in its bucket, from one on; of equal ones the first.

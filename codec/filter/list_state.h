@@ -71,6 +71,10 @@ int scd__list_append(struct scd_list *list, const uint64_t *entries, size_t n);
 int scd__list_check_change(const struct scd_list *list,
 			   const struct scd_list_change *c);
 
+/* The checksum that a list has after a change. */
+uint64_t scd__list_sum_after(const struct scd_list *list,
+			     const struct scd_list_change *c);
+
 /* The bits of an entry that are in its word. */
 static inline unsigned scd__list_rest_bits(const struct scd_list *list)
 {

@@ -20,18 +20,6 @@ uint64_t *scd__list_delta_numbers(uint64_t n)
 	return malloc((size_t)(n + (n == 0)) * sizeof(uint64_t));
 }
 
-uint64_t scd__list_delta_sum(const struct scd_list *base,
-			     const struct scd_list_change *c)
-{
-	uint64_t sum = base->sum;
-
-	for (size_t i = 0; i < c->nremoved; i++)
-		sum -= scd__list_hash(base, c->removed[i]);
-	for (size_t i = 0; i < c->nadded; i++)
-		sum += scd__list_hash(base, c->added[i]);
-	return sum;
-}
-
 /* The header of a delta, but for what its payload says. */
 static struct scd_digest_info list_delta_info(const struct scd_list *base,
 					      const struct scd_list_change *c,
@@ -46,7 +34,7 @@ static struct scd_digest_info list_delta_info(const struct scd_list *base,
 	info.generation = generation;
 	info.base_generation = base->generation;
 	info.base_checksum = base->sum;
-	info.checksum = scd__list_delta_sum(base, c);
+	info.checksum = scd__list_sum_after(base, c);
 	info.ncoded = (uint64_t)c->nremoved + c->nadded;
 	return info;
 }
@@ -195,7 +183,7 @@ int scd__list_delta_read(struct scd__reader *in, const struct scd_list *base,
 	else if (!error)
 		error = list_delta_get(in, base, &read);
 	if (!error &&
-	    ((scd__list_delta_sum(base, &read) ^ said->sum) & said->mask) != 0)
+	    ((scd__list_sum_after(base, &read) ^ said->sum) & said->mask) != 0)
 		error = SCD_ECHECKSUM;
 	if (error)
 		scd_list_change_free(&read);

@@ -8,10 +8,6 @@
 #include "codec/cursor.h"
 #include "codec/list.h"
 
-/* The checksum of a list after a change. */
-uint64_t scd__list_delta_sum(const struct scd_list *base,
-			     const struct scd_list_change *c);
-
 /* Memory for n numbers, for one at least. Null: there is none. */
 uint64_t *scd__list_delta_numbers(uint64_t n);
 

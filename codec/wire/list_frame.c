@@ -48,7 +48,7 @@ static void list_frame_write_fields(struct scd__writer *w,
 				    const struct scd_list_change *c,
 				    uint64_t generation, unsigned type)
 {
-	const uint64_t sum = scd__list_delta_sum(base, c);
+	const uint64_t sum = scd__list_sum_after(base, c);
 
 	if (!list_frame_is_short(type))
 		scd__write_varint(w, generation - base->generation);
