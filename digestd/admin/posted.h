@@ -18,7 +18,7 @@ extern const char posted_too_long[];
 /* A body on its way: the data of its exchange. */
 struct posted {
 	size_t len;
-	bool too_long; /* the rest is thrown away: who sends can hear of it */
+	bool too_long; /* the rest was dropped; the sender can be told */
 	char text[POSTED_BYTES];
 };
 

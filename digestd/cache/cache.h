@@ -77,8 +77,9 @@ void cache_limit(struct cache *cache, uint64_t max_bytes, uint64_t disk_bytes,
 		 unsigned max_variants);
 
 /*
- * The catalog, which has heard of all that changed so far, and hears of nothing
- * more until cache_unlock(): workers may wait, so be short.
+ * Locks the catalog and returns it. It has been told of all changes so far, and
+ * is told of no more until cache_unlock(). Workers may wait meanwhile, so hold
+ * it only briefly.
  */
 struct catalog *cache_lock(struct cache *cache);
 void cache_unlock(struct cache *cache);
@@ -152,10 +153,10 @@ int cache_join(struct cache *cache, struct cache_reader **out);
 void cache_quit(struct cache_reader **reader);
 
 /*
- * The reader, whose thread calls both, holds nothing any more that
- * cache_lookup() has found, and finds nothing before it wakes. What has been
- * removed and nobody holds is freed; and the catalog and the ledger hear of
- * what they have not heard of yet.
+ * cache_rest(): the reader no longer holds anything that cache_lookup() has
+ * found, and looks nothing up before cache_wake(). Frees what has been removed
+ * and nobody holds, and tells the catalog and the ledger of changes that they
+ * have not been told of. Both are called by the reader's thread.
  */
 void cache_rest(struct cache_reader *reader);
 void cache_wake(struct cache_reader *reader);
@@ -275,8 +276,8 @@ bool cache_put(struct cache *cache, const struct cache_fill *fill,
 	       struct cached *c);
 
 /*
- * As cache_put(), by a reader that is awake. What has to make room goes when it
- * rests, with what others are to hear of; or sooner.
+ * As cache_put(), by a reader that is awake. When the reader rests, or sooner,
+ * objects are evicted for it, and the policy and the catalog are told.
  */
 bool cache_store(struct cache_reader *reader, const struct cache_fill *fill,
 		 struct cached *c);
@@ -427,8 +428,9 @@ bool cache_has_heard_all(const struct cache *cache);
 void cache_doubt_disk(struct cache *cache, bool doubted);
 
 /*
- * What is known of purges, for who tells peers and hears of theirs: with it
- * nobody else changes it until cache_purges_unlock(), so be short.
+ * Locks the log of purges and returns it, to those who send purges to peers and
+ * apply theirs. Nobody else changes it until cache_purges_unlock(), so hold it
+ * only briefly.
  */
 struct invalidation_log *cache_purges_lock(struct cache *cache);
 void cache_purges_unlock(struct cache *cache);

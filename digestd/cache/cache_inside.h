@@ -28,7 +28,7 @@
 #include "digestd/store/store_room.h"
 #include "digestd/disk/disk.h"
 
-/* A store, and what hears of it. */
+/* A store, with what is told of its changes. */
 struct tier {
 	struct cache *cache;
 	struct cache_shard *shard;
@@ -237,10 +237,10 @@ void cache_give_up(struct store_entry *gone);
 /* Of all shards. */
 void cache_stats_of_main(const struct cache *cache, struct store_stats *sum);
 
-/* Tells of what readers have noted, with the room's lock. */
+/* Tells the policy of uses that readers have noted. With the room's lock. */
 void cache_take_touches(struct cache *cache);
 
-/* Sets what a tier in memory is to hear. */
+/* Sets what is told of the changes of a tier in memory. */
 void cache_init_tier(struct cache *cache, struct cache_shard *shard,
 		     struct tier *t);
 
@@ -253,8 +253,9 @@ int cache_open_tier(struct cache *cache, struct tier *t, uint64_t max_bytes,
 int cache_make_catalog(struct cache *cache,
 		       const struct cache_settings *settings);
 
-/* Tells the catalog what has changed in these shards, and those that nobody has
- * in mind, unless somebody else has it. Returns those that it was not told. */
+/* Tells the catalog what has changed in these shards, and in those that are on
+ * no worker's list, unless another thread has the catalog. Returns the shards
+ * of which it was not told. */
 uint64_t cache_tell_catalog(struct cache *cache, uint64_t changed);
 
 /* For the catalog, which hears of a key once. */

@@ -106,7 +106,7 @@ struct disk_where {
 	int64_t file_bytes;
 };
 
-/* What the owner hears of, and is asked, in the disk's threads. */
+/* The owner's callbacks, in the disk's threads. */
 struct disk_events {
 	/* The entry has been written, or not: w->error; else e->place is to
 	 * be w->place. If it is gone meanwhile, the owner hands it to

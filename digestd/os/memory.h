@@ -21,7 +21,7 @@ void memory_limit(uint64_t bytes);
 /*
  * Adds to LEDGER_objects, or returns. Threads that store and evict would write
  * the ledger's cache line all the time, so one may say that it counts in a
- * batch: the ledger then hears of up to LEDGER_TOKEN_BYTES later, and of all
+ * batch: the ledger is then told of up to LEDGER_TOKEN_BYTES later, and of all
  * when the batch ends. Both are about the calling thread.
  */
 void memory_count_object(int64_t bytes);
