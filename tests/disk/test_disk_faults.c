@@ -222,7 +222,7 @@ static void one_fault_in_cleaning(void **state)
 	for (size_t k = 0; k < NROWS(faults); k++) {
 		for (unsigned i = 1; live_with(&faults[k], i,
 					       live_by_cleaning);)
-			i += 1 + i / 30;
+			i += 1 + i / 10;
 	}
 	disk_bytes = DISK_BYTES;
 }
