@@ -140,6 +140,30 @@ struct scd_limits {
 void scd_limits_init(struct scd_limits *limits);
 
 /*
+ * How a digest is read, where the defaults are not what a program wants. All
+ * zero, or a null pointer where a function takes one: the defaults.
+ */
+struct scd_work {
+	/*
+	 * The engine that decodes: the fastest with no more instructions than
+	 * "portable", "neon", "avx2" or "avx512" has. All give the same array.
+	 * Null: the fastest that this processor can run.
+	 */
+	const char *engine;
+
+	/*
+	 * A filter that is not needed any more, whose memory the new one gets
+	 * if their arrays have as many bytes: for large ones new memory costs a
+	 * sixth of the time and more. Then *spare is all zero after success,
+	 * and an empty filter after an error in the payload. Where it is of no
+	 * use it is left alone. Null: none.
+	 */
+	struct scd_bloom *spare;
+
+	uint64_t reserved[6]; /* 0 */
+};
+
+/*
  * The checksum of a filter's array that digests carry: XXH64 over its
  * (nbits + 7) / 8 bytes. Costs one pass over the array.
  */
@@ -196,6 +220,17 @@ int scd_digest_encode(const struct scd_bloom *bloom,
 int scd_digest_decode(const uint8_t *in, size_t len,
 		      const struct scd_limits *limits,
 		      struct scd_digest_info *info, struct scd_bloom *bloom);
+
+/*
+ * The same, done as work says; null: scd_digest_decode(). *bloom may be
+ * *work->spare. SCD_EINVAL: this processor has no such engine, or the library
+ * has none for it.
+ */
+int scd_digest_decode_with(const uint8_t *in, size_t len,
+			   const struct scd_limits *limits,
+			   const struct scd_work *work,
+			   struct scd_digest_info *info,
+			   struct scd_bloom *bloom);
 
 #ifdef __cplusplus
 }

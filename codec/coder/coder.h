@@ -28,6 +28,15 @@ struct scd__shape {
 	uint64_t nones;
 };
 
+/* How to decode. All zero: by the fastest engine, and nothing is added up. */
+struct scd__coder_work {
+	const char *limit; /* of engines (engine.h) */
+
+	/* Has just begun with the array, of which whole stripes are added, all
+	 * or some; undefined after an error. Null: none. */
+	struct scd__checksum *sum;
+};
+
 /* A way of coding. */
 struct scd__coding {
 	enum scd_coding id;
@@ -49,14 +58,10 @@ struct scd__coding {
 	int (*decode)(const struct scd__shape *shape, struct scd__reader *in,
 		      uint8_t *bits);
 
-	/*
-	 * Decode likewise, and add the array, or a part of it, to sum, which
-	 * has just begun with bits: what can be added while it is decoded.
-	 * After an error sum is undefined. Null: the coding has no such way.
-	 */
-	int (*decode_summed)(const struct scd__shape *shape,
-			     struct scd__reader *in, uint8_t *bits,
-			     struct scd__checksum *sum);
+	/* Decode likewise, and as work says. Null: there is one way only. */
+	int (*decode_with)(const struct scd__shape *shape,
+			   struct scd__reader *in, uint8_t *bits,
+			   const struct scd__coder_work *work);
 };
 
 /* The coding with an id as found on the wire; null: unknown. */

@@ -12,6 +12,7 @@
 
 #include "codec/coder/bits.h"
 #include "codec/cpu.h"
+#include "codec/engine.h"
 #include "codec/error.h"
 
 #if defined(__x86_64__)
@@ -256,11 +257,12 @@ const struct scd__change_engine *const scd__change_engines[] = {
 const size_t scd__change_nengines =
 	sizeof(scd__change_engines) / sizeof(scd__change_engines[0]);
 
-const struct scd__change_engine *scd__change_engine(void)
+const struct scd__change_engine *scd__change_engine(const char *limit)
 {
 	size_t i = 0;
 
-	while (!scd__change_engines[i]->available())
+	while (!scd__change_engines[i]->available() ||
+	       !scd__engine_within(scd__change_engines[i]->name, limit))
 		i++;
 	return scd__change_engines[i];
 }

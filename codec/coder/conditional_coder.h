@@ -41,7 +41,7 @@ struct scd__change_engine {
 extern const struct scd__change_engine *const scd__change_engines[];
 extern const size_t scd__change_nengines;
 
-/* The fastest that this processor can run. */
-const struct scd__change_engine *scd__change_engine(void);
+/* The fastest that this processor can run within a limit (engine.h). */
+const struct scd__change_engine *scd__change_engine(const char *limit);
 
 #endif

@@ -229,14 +229,16 @@ int scd__dense_decode(const struct scd__dense_engine *engine,
 		      const struct scd__shape *shape, struct scd__reader *in,
 		      uint8_t *bits)
 {
-	return scd__dense_decode_summed(engine, shape, in, bits, NULL);
+	return scd__dense_decode_with(engine, shape, in, bits,
+				      &(struct scd__coder_work){0});
 }
 
-int scd__dense_decode_summed(const struct scd__dense_engine *engine,
-			     const struct scd__shape *shape,
-			     struct scd__reader *in, uint8_t *bits,
-			     struct scd__checksum *sum)
+int scd__dense_decode_with(const struct scd__dense_engine *engine,
+			   const struct scd__shape *shape,
+			   struct scd__reader *in, uint8_t *bits,
+			   const struct scd__coder_work *work)
 {
+	struct scd__checksum *const sum = work->sum;
 	const size_t len = (size_t)scd__array_bytes(shape->nbits);
 	const unsigned log = scd__read_u8(in);
 	struct scd__reader sizes;
@@ -267,21 +269,21 @@ int scd__dense_decode_summed(const struct scd__dense_engine *engine,
 static int dense_dense_encode(const struct scd__shape *shape,
 			      const uint8_t *bits, struct scd__writer *out)
 {
-	return scd__dense_encode(scd__dense_engine(), shape, bits, out);
+	return scd__dense_encode(scd__dense_engine(NULL), shape, bits, out);
 }
 
 static int dense_dense_decode(const struct scd__shape *shape,
 			      struct scd__reader *in, uint8_t *bits)
 {
-	return scd__dense_decode(scd__dense_engine(), shape, in, bits);
+	return scd__dense_decode(scd__dense_engine(NULL), shape, in, bits);
 }
 
-static int dense_dense_decode_summed(const struct scd__shape *shape,
-				     struct scd__reader *in, uint8_t *bits,
-				     struct scd__checksum *sum)
+static int dense_dense_decode_with(const struct scd__shape *shape,
+				   struct scd__reader *in, uint8_t *bits,
+				   const struct scd__coder_work *work)
 {
-	return scd__dense_decode_summed(scd__dense_engine(), shape, in, bits,
-					sum);
+	return scd__dense_decode_with(scd__dense_engine(work->limit), shape, in,
+				      bits, work);
 }
 
 const struct scd__coding scd__coding_dense = {
@@ -290,5 +292,5 @@ const struct scd__coding scd__coding_dense = {
 	.fits = dense_dense_fits,
 	.encode = dense_dense_encode,
 	.decode = dense_dense_decode,
-	.decode_summed = dense_dense_decode_summed,
+	.decode_with = dense_dense_decode_with,
 };

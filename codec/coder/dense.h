@@ -24,11 +24,11 @@ int scd__dense_decode(const struct scd__dense_engine *engine,
 		      const struct scd__shape *shape, struct scd__reader *in,
 		      uint8_t *bits);
 
-/* Decode likewise, and add all whole stripes of the array to sum; null: do not.
- * As decode_summed() of struct scd__coding. */
-int scd__dense_decode_summed(const struct scd__dense_engine *engine,
-			     const struct scd__shape *shape,
-			     struct scd__reader *in, uint8_t *bits,
-			     struct scd__checksum *sum);
+/* Decode with a given one, and add up as decode_with() of struct scd__coding
+ * does; the limit of work does not count. */
+int scd__dense_decode_with(const struct scd__dense_engine *engine,
+			   const struct scd__shape *shape,
+			   struct scd__reader *in, uint8_t *bits,
+			   const struct scd__coder_work *work);
 
 #endif

@@ -83,8 +83,8 @@ struct scd__dense_engine {
 extern const struct scd__dense_engine *const scd__dense_engines[];
 extern const size_t scd__dense_nengines;
 
-/* The fastest that this processor can run. */
-const struct scd__dense_engine *scd__dense_engine(void);
+/* The fastest that this processor can run within a limit (engine.h). */
+const struct scd__dense_engine *scd__dense_engine(const char *limit);
 
 extern const struct scd__dense_engine scd__dense_portable;
 extern const struct scd__dense_engine scd__dense_avx2;

@@ -72,12 +72,17 @@ static int mirror_encode(const struct scd__coding *plain,
 	return error;
 }
 
-static int mirror_decode(const struct scd__coding *plain,
-			 const struct scd__shape *shape,
-			 struct scd__reader *in, uint8_t *bits)
+/* Adds nothing up: what is decoded is the other way round. */
+static int mirror_decode_with(const struct scd__coding *plain,
+			      const struct scd__shape *shape,
+			      struct scd__reader *in, uint8_t *bits,
+			      const struct scd__coder_work *work)
 {
+	const struct scd__coder_work same = {.limit = work->limit};
 	const struct scd__shape other = mirror_shape(shape);
-	int error = plain->decode(&other, in, bits);
+	int error = plain->decode_with
+			    ? plain->decode_with(&other, in, bits, &same)
+			    : plain->decode(&other, in, bits);
 
 	if (!error)
 		mirror_flip(bits, bits, shape->nbits);
@@ -105,7 +110,15 @@ static int mirror_decode(const struct scd__coding *plain,
 					  struct scd__reader *in,              \
 					  uint8_t *bits)                       \
 	{                                                                      \
-		return mirror_decode(&scd__coding_##name, shape, in, bits);    \
+		return mirror_decode_with(&scd__coding_##name, shape, in,      \
+					  bits, &(struct scd__coder_work){0}); \
+	}                                                                      \
+	static int mirror_##name##_decode_with(                                \
+		const struct scd__shape *shape, struct scd__reader *in,        \
+		uint8_t *bits, const struct scd__coder_work *work)             \
+	{                                                                      \
+		return mirror_decode_with(&scd__coding_##name, shape, in,      \
+					  bits, work);                         \
 	}
 
 MIRRORED(dense)
@@ -118,6 +131,7 @@ const struct scd__coding scd__coding_mirrored_dense = {
 	.fits = mirror_dense_fits,
 	.encode = mirror_dense_encode,
 	.decode = mirror_dense_decode,
+	.decode_with = mirror_dense_decode_with,
 };
 
 const struct scd__coding scd__coding_mirrored_gaps = {
@@ -126,6 +140,7 @@ const struct scd__coding scd__coding_mirrored_gaps = {
 	.fits = mirror_gaps_fits,
 	.encode = mirror_gaps_encode,
 	.decode = mirror_gaps_decode,
+	.decode_with = mirror_gaps_decode_with,
 };
 
 const struct scd__coding scd__coding_mirrored_sparse = {
@@ -134,4 +149,5 @@ const struct scd__coding scd__coding_mirrored_sparse = {
 	.fits = mirror_sparse_fits,
 	.encode = mirror_sparse_encode,
 	.decode = mirror_sparse_decode,
+	.decode_with = mirror_sparse_decode_with,
 };

@@ -60,8 +60,8 @@ struct scd__sparse_engine {
 extern const struct scd__sparse_engine *const scd__sparse_engines[];
 extern const size_t scd__sparse_nengines;
 
-/* The fastest that this processor can run. */
-const struct scd__sparse_engine *scd__sparse_engine(void);
+/* The fastest that this processor can run within a limit (engine.h). */
+const struct scd__sparse_engine *scd__sparse_engine(const char *limit);
 
 extern const struct scd__sparse_engine scd__sparse_portable;
 extern const struct scd__sparse_engine scd__sparse_avx2;

@@ -323,7 +323,7 @@ static void list_ages_rank(const struct scd_list *list,
 			   uint64_t *ranks)
 {
 	struct list_ages_walk walk = {.list = list,
-				      .engine = scd__pick_engine()};
+				      .engine = scd__pick_engine(NULL)};
 
 	list_ages_first_ids(&list->ages->cohorts, walk.first_id);
 	for (unsigned i = 0; i < list->ages->cohorts.n; i++) {
@@ -501,7 +501,7 @@ void scd__list_aged_entries_at(const struct scd_list *list,
 			       uint64_t *entries)
 {
 	struct list_ages_search s = {.list = list,
-				     .engine = scd__pick_engine(),
+				     .engine = scd__pick_engine(NULL),
 				     .out = entries};
 
 	list_ages_search_begin(&s, ranks);

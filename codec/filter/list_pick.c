@@ -3,6 +3,8 @@
  */
 #include "codec/filter/list_pick.h"
 
+#include "codec/engine.h"
+
 const struct scd__pick_engine *const scd__pick_engines[] = {
 #if defined(__x86_64__)
 	&scd__pick_avx2,
@@ -13,11 +15,12 @@ const struct scd__pick_engine *const scd__pick_engines[] = {
 const size_t scd__pick_nengines =
 	sizeof(scd__pick_engines) / sizeof(scd__pick_engines[0]);
 
-const struct scd__pick_engine *scd__pick_engine(void)
+const struct scd__pick_engine *scd__pick_engine(const char *limit)
 {
 	size_t i = 0;
 
-	while (!scd__pick_engines[i]->available())
+	while (!scd__pick_engines[i]->available() ||
+	       !scd__engine_within(scd__pick_engines[i]->name, limit))
 		i++;
 	return scd__pick_engines[i];
 }

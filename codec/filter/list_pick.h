@@ -43,8 +43,8 @@ struct scd__pick_engine {
 extern const struct scd__pick_engine *const scd__pick_engines[];
 extern const size_t scd__pick_nengines;
 
-/* The fastest that this processor can run. */
-const struct scd__pick_engine *scd__pick_engine(void);
+/* The fastest that this processor can run within a limit (engine.h). */
+const struct scd__pick_engine *scd__pick_engine(const char *limit);
 
 extern const struct scd__pick_engine scd__pick_portable;
 extern const struct scd__pick_engine scd__pick_avx2;

@@ -102,7 +102,7 @@ static void delta_find_changes(const struct scd_bloom *base,
 			       const struct scd_bloom *next,
 			       struct scd__changes *c)
 {
-	scd__change_engine()->split(base->bits, next->bits, base->nbits, c);
+	scd__change_engine(NULL)->split(base->bits, next->bits, base->nbits, c);
 	c->cleared.nones = scd__count_ones(
 		c->cleared_bits, (size_t)scd__array_bytes(c->cleared.nbits));
 	c->set.nones = scd__count_ones(
@@ -223,7 +223,7 @@ static int delta_apply_conditional(const uint8_t *in,
 		return error;
 	error = delta_read_changes(&payload, &c);
 	if (!error)
-		scd__change_engine()->join(base->bits, bloom->bits,
+		scd__change_engine(NULL)->join(base->bits, bloom->bits,
 					   base->nbits, &c);
 	scd__changes_free(&c);
 	return error;

@@ -7,8 +7,11 @@
  */
 #include "codec/digest.h"
 
+#include <string.h>
+
 #include "codec/bloom.h"
 #include "codec/coder/coder.h"
+#include "codec/coder/dense_engine.h"
 #include "codec/filter/bloom_raw.h"
 #include "codec/list.h"
 #include "codec/wire/frame.h"
@@ -293,24 +296,70 @@ int scd_digest_decode(const uint8_t *in, size_t len,
 		      const struct scd_limits *limits,
 		      struct scd_digest_info *info, struct scd_bloom *bloom)
 {
+	return scd_digest_decode_with(in, len, limits, NULL, info, bloom);
+}
+
+/* Can it be done so? Every engine's name is one of the dense coding's. */
+static bool digest_can_work(const struct scd_work *work)
+{
+	return !work->engine ||
+	       strcmp(scd__dense_engine(work->engine)->name, work->engine) == 0;
+}
+
+/* A filter to be decoded into, in the spare one's memory if that fits. */
+static int digest_make_room(const struct scd_work *work,
+			    const struct scd_digest_info *info,
+			    struct scd_bloom *out)
+{
+	const struct scd_bloom *spare = work->spare;
+
+	if (!spare || !spare->bits ||
+	    scd_bloom_bytes(spare) != scd__array_bytes(info->nbits))
+		return scd__bloom_raw(out, info->nbits, info->nhash);
+	*out = (struct scd_bloom){
+		.bits = spare->bits,
+		.nbits = info->nbits,
+		.nhash = info->nhash,
+	};
+	return SCD_OK;
+}
+
+int scd_digest_decode_with(const uint8_t *in, size_t len,
+			   const struct scd_limits *limits,
+			   const struct scd_work *work,
+			   struct scd_digest_info *info,
+			   struct scd_bloom *bloom)
+{
+	static const struct scd_work defaults = {0};
 	struct scd_digest_info parsed;
 	struct scd_bloom fresh;
+	bool spared;
 	int error;
 
+	if (!work)
+		work = &defaults;
+	if (!digest_can_work(work))
+		return SCD_EINVAL;
 	error = scd_digest_parse(in, len, limits, &parsed);
 	if (error)
 		return error;
 	if (parsed.kind != SCD_FULL)
 		return SCD_EBASE;
-	error = scd__bloom_raw(&fresh, parsed.nbits, parsed.nhash);
+	error = digest_make_room(work, &parsed, &fresh);
 	if (error)
 		return error;
+	spared = work->spare && work->spare->bits == fresh.bits;
 	fresh.hashing = parsed.hashing;
-	error = scd__frame_verified(in, &parsed, fresh.bits);
+	error = scd__frame_verified(in, &parsed, fresh.bits, work->engine);
 	if (error) {
-		scd_bloom_free(&fresh);
+		if (spared)
+			scd_bloom_clear(work->spare);
+		else
+			scd_bloom_free(&fresh);
 		return error;
 	}
+	if (spared)
+		*work->spare = (struct scd_bloom){0};
 	if (info)
 		*info = parsed;
 	*bloom = fresh;

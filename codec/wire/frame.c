@@ -205,18 +205,19 @@ int scd__frame_payload(const uint8_t *in, const struct scd_digest_info *info,
 }
 
 int scd__frame_verified(const uint8_t *in, const struct scd_digest_info *info,
-			uint8_t *bits)
+			uint8_t *bits, const char *limit)
 {
 	const struct scd__coding *coding = scd__coding_find(info->coding);
 	const struct scd__shape shape = {info->nbits, info->ncoded};
 	const uint8_t *end = bits + scd__array_bytes(info->nbits);
 	struct scd__reader r = scd__frame_reader(in, info);
 	struct scd__checksum sum;
+	const struct scd__coder_work work = {.limit = limit, .sum = &sum};
 	int error;
 
 	scd__checksum_begin(&sum, bits, seed_array);
-	error = coding->decode_summed
-			? coding->decode_summed(&shape, &r, bits, &sum)
+	error = coding->decode_with
+			? coding->decode_with(&shape, &r, bits, &work)
 			: coding->decode(&shape, &r, bits);
 	if (error)
 		return error;

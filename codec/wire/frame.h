@@ -73,8 +73,9 @@ int scd__frame_payload(const uint8_t *in, const struct scd_digest_info *info,
 /*
  * The same, and hold the array against the ones and the checksum that the
  * header announces, SCD_ECHECKSUM: while it decodes, where the coding can.
+ * limit: of engines (engine.h), or null.
  */
 int scd__frame_verified(const uint8_t *in, const struct scd_digest_info *info,
-			uint8_t *bits);
+			uint8_t *bits, const char *limit);
 
 #endif

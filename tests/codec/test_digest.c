@@ -364,10 +364,137 @@ static void decoding_survives_no_memory(void **state)
 	free(blob.bytes);
 }
 
+/* Arrays of each coding that engines decode, and of others. */
+static const struct {
+	uint64_t nbits, nones;
+	enum scd_coding coding;
+} works[] = {
+	{1003, 130, SCD_CODING_RANGE},
+	{1000003, 130000, SCD_CODING_DENSE},
+	{1000003, 870003, SCD_CODING_MIRRORED_DENSE},
+	{4000000, 60000, SCD_CODING_SPARSE},
+	{4000000, 3940000, SCD_CODING_MIRRORED_SPARSE},
+};
+
+static const char *const engine_names[] = {NULL, "portable", "neon", "avx2",
+					   "avx512"};
+
+static void check_work(const struct blob *blob, const struct scd_bloom *in,
+		       const struct scd_work *work)
+{
+	struct scd_digest_info info;
+	struct scd_bloom out;
+	int error = scd_digest_decode_with(blob->bytes, blob->len, &any, work,
+					   &info, &out);
+
+	if (error == SCD_EINVAL && work->engine) {
+		assert_string_not_equal(work->engine, "portable");
+		return;
+	}
+	assert_int_equal(error, SCD_OK);
+	assert_true(info.nones == scd_bloom_ones(in));
+	sample_same(in, &out);
+	scd_bloom_free(&out);
+}
+
+static void every_engine_decodes(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NROWS(works); i++) {
+		struct scd_bloom in =
+			sample_bloom(i, works[i].nbits, works[i].nones);
+		struct blob blob = encode(&in, 9);
+		struct scd_work work = {0};
+
+		assert_int_equal(blob.bytes[5], works[i].coding);
+		for (size_t j = 0; j < NROWS(engine_names); j++) {
+			work.engine = engine_names[j];
+			check_work(&blob, &in, &work);
+		}
+		work.engine = "bmi2"; /* decodes nothing by itself */
+		assert_int_equal(scd_digest_decode_with(blob.bytes, blob.len,
+							&any, &work, NULL, &in),
+				 SCD_EINVAL);
+		work.engine = "";
+		assert_int_equal(scd_digest_decode_with(blob.bytes, blob.len,
+							&any, &work, NULL, &in),
+				 SCD_EINVAL);
+		free(blob.bytes);
+		scd_bloom_free(&in);
+	}
+}
+
+/* The new array is where that of the spare filter was. */
+static void spare_memory_is_used(void **state)
+{
+	struct scd_bloom in = sample_bloom(1, 100001, 9000);
+	struct scd_bloom spare = sample_bloom(2, 100007, 50000);
+	const uint8_t *const memory = spare.bits;
+	const struct scd_work work = {.spare = &spare};
+	struct blob blob = encode(&in, 9);
+	struct scd_bloom out;
+
+	(void)state;
+	assert_int_equal(scd_digest_decode_with(blob.bytes, blob.len, &any,
+						&work, NULL, &out),
+			 SCD_OK);
+	assert_ptr_equal(out.bits, memory);
+	assert_true(spare.bits == NULL && spare.nbits == 0);
+	sample_same(&in, &out);
+	/* A filter may take its own place; one that is all zero gives none. */
+	spare = out;
+	assert_int_equal(scd_digest_decode_with(blob.bytes, blob.len, &any,
+						&work, NULL, &spare),
+			 SCD_OK);
+	assert_ptr_equal(spare.bits, memory);
+	sample_same(&in, &spare);
+	scd_bloom_free(&spare);
+	assert_int_equal(scd_digest_decode_with(blob.bytes, blob.len, &any,
+						&work, NULL, &out),
+			 SCD_OK);
+	sample_same(&in, &out);
+	scd_bloom_free(&out);
+	scd_bloom_free(&in);
+	free(blob.bytes);
+}
+
+/* Of another size it stays as it is; a damaged digest leaves it empty. */
+static void spare_memory_is_kept(void **state)
+{
+	struct scd_bloom in = sample_bloom(1, 100001, 9000);
+	struct scd_bloom other = sample_bloom(2, 100009, 50000);
+	struct scd_bloom spare = sample_bloom(3, 100001, 50000);
+	struct scd_work work = {.spare = &other};
+	struct blob blob = encode(&in, 9);
+	struct scd_bloom out = {.nbits = 5};
+
+	(void)state;
+	assert_int_equal(scd_digest_decode_with(blob.bytes, blob.len, &any,
+						&work, NULL, &out),
+			 SCD_OK);
+	assert_int_equal(scd_bloom_ones(&other), 50000);
+	scd_bloom_free(&out);
+	out.nbits = 5;
+	work.spare = &spare;
+	blob.bytes[blob.len / 2] ^= 1;
+	assert_int_not_equal(scd_digest_decode_with(blob.bytes, blob.len, &any,
+						    &work, NULL, &out),
+			     SCD_OK);
+	assert_true(out.nbits == 5 && spare.nbits == 100001);
+	assert_int_equal(scd_bloom_ones(&spare), 0);
+	scd_bloom_free(&spare);
+	scd_bloom_free(&other);
+	scd_bloom_free(&in);
+	free(blob.bytes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(round_trips),
+		cmocka_unit_test(every_engine_decodes),
+		cmocka_unit_test(spare_memory_is_used),
+		cmocka_unit_test(spare_memory_is_kept),
 		cmocka_unit_test(truncated_is_refused),
 		cmocka_unit_test(flipped_bits_install_nothing_wrong),
 		cmocka_unit_test(spliced_digests_are_refused),

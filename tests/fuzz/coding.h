@@ -82,14 +82,15 @@ static inline void coding_engines(enum scd_coding coding,
 		struct scd__reader r = scd__reader(payload->at, payload->left);
 
 		struct scd__checksum sum;
+		const struct scd__coder_work work = {.sum = &sum};
 
 		if (!scd__dense_engines[i]->available())
 			continue;
 		scd__checksum_begin(&sum, bits, 0);
-		coding_must_agree(scd__dense_decode_summed(
-					  scd__dense_engines[i], shape, &r,
-					  bits, &sum),
-				  bits, good, expected, shape->nbits);
+		coding_must_agree(
+			scd__dense_decode_with(scd__dense_engines[i], shape, &r,
+					       bits, &work),
+			bits, good, expected, shape->nbits);
 		if (good)
 			coding_sum_must_agree(&sum, shape);
 	}

@@ -141,7 +141,8 @@ static size_t frame(struct fuzz_bytes *b, struct scd_digest_info *info,
 
 	c.set.nbits = base->nbits - c.cleared.nbits;
 	fuzz_must(scd__changes_new(&c) == SCD_OK);
-	scd__change_engine()->split(base->bits, next->bits, base->nbits, &c);
+	scd__change_engine(NULL)->split(base->bits, next->bits, base->nbits,
+					&c);
 	c.cleared.nones = scd__count_ones(
 		c.cleared_bits, (size_t)scd__array_bytes(c.cleared.nbits));
 	c.set.nones = scd__count_ones(
