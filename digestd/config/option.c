@@ -104,7 +104,7 @@ static bool option_is_editable(const char *name, size_t len)
 		if (field_name_is(copy, framing[i]))
 			return false;
 	}
-	return !field_is_hop_by_hop(copy);
+	return !field_is_hop_by_hop(copy, strlen(copy));
 }
 
 static bool option_is_field_name(const char *text)

@@ -41,8 +41,8 @@ size_t segment_selecting_bytes(const struct fields *f)
 	for (size_t i = 0; i < fields_count(f); i++) {
 		const struct field *line = fields_at(f, i);
 
-		n += 2 * LENGTH_BYTES + strlen(line->name) +
-		     strlen(line->value);
+		n += 2 * LENGTH_BYTES + (size_t)line->name_len +
+		     line->value_len;
 	}
 	return n;
 }

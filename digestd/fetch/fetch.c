@@ -87,19 +87,26 @@ void fetch_unlist(struct fetch *f)
 }
 
 /* With underscores, too: some origins read these as hyphens. */
-static bool fetch_has_name(const char *name, const char *lower)
+static bool fetch_has_name(const struct field *field, const char *lower)
 {
-	const size_t len = strlen(lower);
-
-	return field_name_begins(name, strlen(name), lower) && !name[len];
+	return field->name_len == strlen(lower) &&
+	       field_name_begins(field->name, field->name_len, lower);
 }
 
-bool fetch_is_framing(const char *name)
+bool fetch_is_framing(const struct field *field)
 {
-	return fetch_has_name(name, "content-length") ||
-	       fetch_has_name(name, "transfer-encoding") ||
-	       field_name_is(name, "connection") ||
-	       field_name_is(name, "te") || field_name_is(name, "expect");
+	switch (*field->name | 32) { /* most begin with other letters */
+	case 'c':
+		return fetch_has_name(field, "content-length") ||
+		       field_is(field, "connection");
+	case 'e':
+		return field_is(field, "expect");
+	case 't':
+		return fetch_has_name(field, "transfer-encoding") ||
+		       field_is(field, "te");
+	default:
+		return false;
+	}
 }
 
 bool fetch_is_safe(const char *method)
@@ -136,7 +143,7 @@ static bool fetch_is_sane(const struct fetch_request *r)
 	for (size_t i = 0; r->fields && i < fields_count(r->fields); i++) {
 		const struct field *field = fields_at(r->fields, i);
 
-		if (!field_is_token(field->name, strlen(field->name)) ||
+		if (!field_is_token(field->name, field->name_len) ||
 		    !fetch_is_clean(field->value))
 			return false;
 	}

@@ -38,7 +38,7 @@ size_t fetch_head_fields_size(const struct fields *fields)
 	for (size_t i = 0; fields && i < fields_count(fields); i++) {
 		const struct field *field = fields_at(fields, i);
 
-		n += strlen(field->name) + strlen(field->value) + 4;
+		n += (size_t)field->name_len + field->value_len + 4;
 	}
 	return n;
 }
@@ -67,11 +67,12 @@ char *fetch_head_write_fields(char *at, const struct fields *fields)
 {
 	for (size_t i = 0; fields && i < fields_count(fields); i++) {
 		const struct field *field = fields_at(fields, i);
-		struct response_bytes value = { field->value,
-						strlen(field->value) };
-
-		if (!fetch_is_framing(field->name))
-			at = fetch_head_put_field(at, field->name, value);
+		if (fetch_is_framing(field))
+			continue;
+		at = fetch_head_put(at, field->name, field->name_len);
+		at = fetch_head_put(at, ": ", 2);
+		at = fetch_head_put(at, field->value, field->value_len);
+		at = fetch_head_put(at, "\r\n", 2);
 	}
 	return at;
 }

@@ -50,7 +50,7 @@ int fetch_lines_make(const struct fetch_request *r, struct curl_slist **lines)
 		const struct field *field = fields_at(r->fields, i);
 
 		accept = accept || !strcasecmp(field->name, "accept");
-		if (!fetch_is_framing(field->name))
+		if (!fetch_is_framing(field))
 			err = fetch_lines_add_field(lines, field);
 	}
 	if (!err && !accept)

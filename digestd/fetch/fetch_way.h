@@ -24,6 +24,7 @@ void fetch_unlist(struct fetch *f);
 
 /* A fetcher's part of one way; each has a structure of its own. */
 struct fetch_means;
+struct field;
 
 /* As the functions of fetch.h do. */
 struct fetch_way {
@@ -60,7 +61,7 @@ int fetch_curl_global_init(void);
  * Whether a field of a request is the client's own to write: how the message
  * is framed, what becomes of the connection.
  */
-bool fetch_is_framing(const char *name);
+bool fetch_is_framing(const struct field *field);
 
 /* Whether a request may be sent twice if need be: its method is safe (RFC 9110,
  * 9.2.1). That PUT and DELETE are idempotent is the origin's promise, which not

@@ -149,7 +149,7 @@ static bool conditional_stays(const char *name)
 		if (field_name_is(name, names[i]))
 			return true;
 	}
-	return field_is_hop_by_hop(name);
+	return field_is_hop_by_hop(name, strlen(name));
 }
 
 /* A 304, and what it is about. */

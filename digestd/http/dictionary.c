@@ -234,14 +234,15 @@ bool dictionary_next(const struct fields *f, const char *name,
 		     struct dictionary_cursor *cursor,
 		     struct dictionary_member *member)
 {
+	const size_t len = strlen(name);
 	struct field_part *s = &cursor->rest;
 
 	while (!s->len && cursor->line < fields_count(f)) {
 		const struct field *line = fields_at(f, cursor->line++);
 
-		if (!field_name_is(line->name, name))
+		if (!field_has_name(line, name, len))
 			continue;
-		*s = (struct field_part){ line->value, strlen(line->value) };
+		*s = (struct field_part){ line->value, line->value_len };
 		dictionary_skip_spaces(s);
 	}
 	if (!s->len || cursor->failed)

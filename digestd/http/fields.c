@@ -3,7 +3,6 @@
  */
 #include "digestd/http/fields.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -82,17 +81,6 @@ void fields_clear(struct fields *f)
 		f->blocks->len = fields_lines_bytes(f, f->blocks);
 }
 
-size_t fields_count(const struct fields *f)
-{
-	return f->nlines;
-}
-
-const struct field *fields_at(const struct fields *f, size_t i)
-{
-	assert(i < f->nlines);
-	return &f->lines[i];
-}
-
 size_t fields_memory(const struct fields *f)
 {
 	size_t sum = f->cap * sizeof(*f->lines);
@@ -152,39 +140,45 @@ static int fields_move_lines(struct fields *f, size_t cap)
 	return 0;
 }
 
-/* Room for n lines in all. */
-static int fields_reserve_lines(struct fields *f, size_t n)
+static int fields_grow_lines(struct fields *f, size_t n)
 {
 	size_t cap = f->cap ? f->cap : FIRST_LINES;
 
-	if (n <= f->cap)
-		return 0;
 	while (cap < n)
 		cap *= 2;
 	return f->lines ? fields_move_lines(f, cap)
 			: fields_begin(f, cap, BLOCK_BYTES);
 }
 
-static int fields_reserve_line(struct fields *f)
+/* Room for n lines in all. */
+static inline int fields_reserve_lines(struct fields *f, size_t n)
+{
+	return n <= f->cap ? 0 : fields_grow_lines(f, n);
+}
+
+static inline int fields_reserve_line(struct fields *f)
 {
 	return fields_reserve_lines(f, f->nlines + 1);
 }
 
+/* A block with room for so many bytes; null without memory. */
+static struct fields_block *fields_grow_text(struct fields *f, size_t len)
+{
+	if (len > SIZE_MAX / 2)
+		return NULL;
+	return fields_add_block(f, len > BLOCK_BYTES ? len : BLOCK_BYTES);
+}
+
 /* Room for len bytes that will not move; null: no memory. */
-static char *fields_reserve_text(struct fields *f, size_t len)
+static inline char *fields_reserve_text(struct fields *f, size_t len)
 {
 	struct fields_block *b = f->blocks;
 	char *text;
 
-	if (!b || b->cap - b->len < len) {
-		size_t cap = len > BLOCK_BYTES ? len : BLOCK_BYTES;
-
-		if (len > SIZE_MAX / 2)
-			return NULL;
-		b = fields_add_block(f, cap);
-		if (!b)
-			return NULL;
-	}
+	if (!b || b->cap - b->len < len)
+		b = fields_grow_text(f, len);
+	if (!b)
+		return NULL;
 	text = b->text + b->len;
 	b->len += len;
 	return text;
@@ -195,7 +189,8 @@ int fields_add_n(struct fields *f, const char *name, size_t name_len,
 {
 	char *text;
 
-	if (fields_reserve_line(f))
+	if (name_len > UINT32_MAX || value_len > UINT32_MAX ||
+	    fields_reserve_line(f))
 		return -ENOMEM;
 	text = fields_reserve_text(f, name_len + value_len + 2);
 	if (!text)
@@ -204,17 +199,24 @@ int fields_add_n(struct fields *f, const char *name, size_t name_len,
 	text[name_len] = '\0';
 	memcpy(text + name_len + 1, value, value_len);
 	text[name_len + 1 + value_len] = '\0';
-	f->lines[f->nlines++] = (struct field){ text, text + name_len + 1 };
+	f->lines[f->nlines++] = (struct field){ text, text + name_len + 1,
+						(uint32_t)name_len,
+						(uint32_t)value_len };
 	f->names |= field_name_bit(text, name_len);
 	return 0;
 }
 
 int fields_borrow(struct fields *f, const char *name, const char *value)
 {
-	if (fields_reserve_line(f))
+	const size_t name_len = strlen(name), value_len = strlen(value);
+
+	if (name_len > UINT32_MAX || value_len > UINT32_MAX ||
+	    fields_reserve_line(f))
 		return -ENOMEM;
-	f->lines[f->nlines++] = (struct field){ name, value };
-	f->names |= field_name_bit(name, strlen(name));
+	f->lines[f->nlines++] = (struct field){ name, value,
+						(uint32_t)name_len,
+						(uint32_t)value_len };
+	f->names |= field_name_bit(name, name_len);
 	return 0;
 }
 
@@ -234,10 +236,11 @@ int fields_set(struct fields *f, const char *name, const char *value)
 
 void fields_drop(struct fields *f, const char *name)
 {
+	const size_t len = strlen(name);
 	size_t kept = 0;
 
 	for (size_t i = 0; i < f->nlines; i++) {
-		if (!field_name_is(f->lines[i].name, name))
+		if (!field_has_name(&f->lines[i], name, len))
 			f->lines[kept++] = f->lines[i];
 	}
 	f->nlines = kept;
@@ -250,20 +253,19 @@ struct fields_text {
 	size_t len;
 };
 
-/* A string in the copy; null without memory. */
+/* A string of so many bytes in the copy; null without memory. */
 static const char *fields_copy_string(const struct fields_text *text,
-				      struct fields *copy, const char *string)
+				      struct fields *copy, const char *string,
+				      size_t len)
 {
 	uintptr_t at = (uintptr_t)string - (uintptr_t)text->from;
-	size_t len;
 	char *other;
 
 	if (at < text->len)
 		return text->to + at;
-	len = strlen(string) + 1;
-	other = fields_reserve_text(copy, len);
+	other = fields_reserve_text(copy, len + 1);
 	if (other)
-		memcpy(other, string, len);
+		memcpy(other, string, len + 1);
 	return other;
 }
 
@@ -286,8 +288,12 @@ static int fields_copy_lines(const struct fields *f, struct fields *copy)
 	for (size_t i = 0; i < f->nlines; i++) {
 		const struct field *from = &f->lines[i];
 		struct field to = {
-			fields_copy_string(&text, copy, from->name),
-			fields_copy_string(&text, copy, from->value),
+			fields_copy_string(&text, copy, from->name,
+					   from->name_len),
+			fields_copy_string(&text, copy, from->value,
+					   from->value_len),
+			from->name_len,
+			from->value_len,
 		};
 
 		if (!to.name || !to.value)
@@ -330,7 +336,7 @@ static size_t fields_text_of(const struct fields *f)
 	size_t text = 0;
 
 	for (size_t i = 0; i < f->nlines; i++)
-		text += strlen(f->lines[i].name) + strlen(f->lines[i].value) +
+		text += (size_t)f->lines[i].name_len + f->lines[i].value_len +
 			2;
 	return text;
 }
@@ -353,15 +359,16 @@ void fields_fit(struct fields *f)
 	if (fields_begin(&exact, f->nlines, fields_text_of(f)))
 		return;
 	for (size_t i = 0; i < f->nlines; i++)
-		fields_add(&exact, f->lines[i].name, f->lines[i].value);
+		fields_add_n(&exact, f->lines[i].name, f->lines[i].name_len,
+			     f->lines[i].value, f->lines[i].value_len);
 	fields_free(f);
 	*f = exact;
 }
 
-const char *fields_find(const struct fields *f, const char *name)
+const char *fields_find(const struct fields *f, const char *name, size_t len)
 {
 	for (size_t i = 0; i < f->nlines; i++) {
-		if (field_name_is(f->lines[i].name, name))
+		if (field_has_name(&f->lines[i], name, len))
 			return f->lines[i].value;
 	}
 	return NULL;
@@ -369,10 +376,11 @@ const char *fields_find(const struct fields *f, const char *name)
 
 size_t fields_lines(const struct fields *f, const char *name)
 {
+	const size_t len = strlen(name);
 	size_t n = 0;
 
 	for (size_t i = 0; i < f->nlines; i++)
-		n += field_name_is(f->lines[i].name, name);
+		n += field_has_name(&f->lines[i], name, len);
 	return n;
 }
 
@@ -386,6 +394,8 @@ const char *field_skip_quoted(const char *at, const char *end)
 bool fields_walk(const struct fields *f, const char *name,
 		 struct field_cursor *cursor, struct field_part *element)
 {
+	const size_t len = strlen(name);
+
 	for (;;) {
 		const struct field *line;
 
@@ -397,10 +407,9 @@ bool fields_walk(const struct fields *f, const char *name,
 		if (cursor->line == f->nlines)
 			return false;
 		line = &f->lines[cursor->line++];
-		if (field_name_is(line->name, name))
-			cursor->rest = (struct field_part){
-				line->value, strlen(line->value)
-			};
+		if (field_has_name(line, name, len))
+			cursor->rest = (struct field_part){ line->value,
+							    line->value_len };
 	}
 }
 
@@ -473,13 +482,13 @@ static uint64_t fields_hop_by_hop_bits(void)
 #undef X
 }
 
-bool field_is_hop_by_hop(const char *name)
+bool field_is_hop_by_hop(const char *name, size_t len)
 {
 #define X(name) name,
 	static const char *const names[] = { FIELDS_HOP_BY_HOP(X) };
 #undef X
 
-	if (!(field_name_bit(name, strlen(name)) & fields_hop_by_hop_bits()))
+	if (!(field_name_bit(name, len) & fields_hop_by_hop_bits()))
 		return false; /* only saves time */
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (field_name_is(name, names[i]))
@@ -529,7 +538,8 @@ void fields_remove_hop_by_hop(struct fields *f)
 		return;
 	fields_remove_named(f, f);
 	for (size_t i = 0; i < f->nlines; i++) {
-		if (!field_is_hop_by_hop(f->lines[i].name))
+		if (!field_is_hop_by_hop(f->lines[i].name,
+					 f->lines[i].name_len))
 			f->lines[kept++] = f->lines[i];
 	}
 	f->nlines = kept;

@@ -12,16 +12,19 @@
 #ifndef DIGESTD_HTTP_FIELDS_H
 #define DIGESTD_HTTP_FIELDS_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <strings.h>
 
-/* One line. */
+/* One line. Both strings end with a NUL, which their lengths do not count: they
+ * are there for who would else measure them a dozen times. */
 struct field {
 	const char *name;
 	const char *value;
+	uint32_t name_len, value_len; /* bytes */
 };
 
 /* All fields are private. */
@@ -81,10 +84,17 @@ static inline void fields_remove(struct fields *f, const char *name)
 }
 
 /* Number of lines. */
-size_t fields_count(const struct fields *f);
+static inline size_t fields_count(const struct fields *f)
+{
+	return f->nlines;
+}
 
 /* Line i, from 0; the structure lives until the list changes. */
-const struct field *fields_at(const struct fields *f, size_t i);
+static inline const struct field *fields_at(const struct fields *f, size_t i)
+{
+	assert(i < f->nlines);
+	return &f->lines[i];
+}
 
 /* Bytes of memory that the list holds. */
 size_t fields_memory(const struct fields *f);
@@ -122,11 +132,13 @@ void fields_fit(struct fields *f);
 /* Bytes of memory that it would hold then. */
 size_t fields_fitted(const struct fields *f);
 
-/* The value of the first line of a name; null when there is none. */
-const char *fields_find(const struct fields *f, const char *name);
+/* The value of the first line of a name of so many bytes; null when there is
+ * none. */
+const char *fields_find(const struct fields *f, const char *name, size_t len);
 static inline const char *fields_get(const struct fields *f, const char *name)
 {
-	return fields_may_have(f, name) ? fields_find(f, name) : NULL;
+	return fields_may_have(f, name) ? fields_find(f, name, strlen(name))
+					: NULL;
 }
 
 /* Number of lines of a name. */
@@ -159,6 +171,19 @@ bool fields_has_token(const struct fields *f, const char *name,
 static inline bool field_name_is(const char *a, const char *b)
 {
 	return !((*a ^ *b) & ~0x20) && !strcasecmp(a, b);
+}
+
+/* Whether a line has a name of so many bytes; its length goes first. */
+static inline bool field_has_name(const struct field *line, const char *name,
+				  size_t len)
+{
+	return line->name_len == len && field_name_is(line->name, name);
+}
+
+/* Inline, so that a constant is measured by the compiler. */
+static inline bool field_is(const struct field *line, const char *name)
+{
+	return field_has_name(line, name, strlen(name));
 }
 
 /* Whether a part equals a string, without regard to case. As above, for the
@@ -210,8 +235,9 @@ int64_t field_seconds(struct field_part part);
  * as "-", which is the same to CGI and to what is modelled on it. */
 bool field_name_begins(const char *name, size_t len, const char *with);
 
-/* Whether the field belongs to one connection only (RFC 9110, 7.6.1). */
-bool field_is_hop_by_hop(const char *name);
+/* Whether a field of this name, of so many bytes, belongs to one connection
+ * only (RFC 9110, 7.6.1). */
+bool field_is_hop_by_hop(const char *name, size_t len);
 
 /* Removes from f the fields that Connection in `by`, which may be f, lists; not
  * Connection itself. */

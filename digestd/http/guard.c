@@ -61,7 +61,7 @@ static struct guard_verdict guard_check_fields(const struct guard_request *r)
 	for (size_t i = 0; i < fields_count(r->fields); i++) {
 		const struct field *line = fields_at(r->fields, i);
 
-		if (!field_is_token(line->name, strlen(line->name)))
+		if (!field_is_token(line->name, line->name_len))
 			return guard_refuse(400, "invalid field name");
 		if (!guard_value_is_clean(line->value))
 			return guard_refuse(400, "invalid byte in a field");

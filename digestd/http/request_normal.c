@@ -92,8 +92,9 @@ int request_normal_cookies(struct fields *request, const char *names)
 	int err = 0;
 
 	for (size_t i = 0; i < fields_count(request); i++) {
-		if (field_name_is(fields_at(request, i)->name, "Cookie"))
-			room += strlen(fields_at(request, i)->value) * 2 + 2;
+		if (field_is(fields_at(request, i), "Cookie"))
+			room += (size_t)fields_at(request, i)->value_len * 2 +
+				2;
 	}
 	if (room == 1)
 		return 0;
@@ -103,7 +104,7 @@ int request_normal_cookies(struct fields *request, const char *names)
 	for (size_t i = 0; i < fields_count(request); i++) {
 		const struct field *line = fields_at(request, i);
 
-		if (field_name_is(line->name, "Cookie"))
+		if (field_is(line, "Cookie"))
 			len = request_normal_add_cookies(line->value, names,
 							 text, len);
 	}

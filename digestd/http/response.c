@@ -178,12 +178,12 @@ int response_field(const char *line, size_t len, struct field_part *name,
 static int response_add_framing(struct framing *framing,
 				const struct field *field)
 {
-	const struct field_part value = { field->value, strlen(field->value) };
+	const struct field_part value = { field->value, field->value_len };
 	enum message_fault fault = MESSAGE_OK;
 
-	if (field_name_is(field->name, "transfer-encoding"))
+	if (field_is(field, "transfer-encoding"))
 		fault = framing_add_coding(framing, value);
-	else if (field_name_is(field->name, "content-length"))
+	else if (field_is(field, "content-length"))
 		fault = framing_add_length(framing, value, false);
 	return fault ? -EINVAL : 0;
 }

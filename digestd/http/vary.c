@@ -19,7 +19,7 @@ static size_t vary_room(const struct fields *f, const char *name)
 		const struct field *line = fields_at(f, i);
 
 		if (field_name_is(line->name, name))
-			room += 2 * strlen(line->value) + 2;
+			room += 2 * (size_t)line->value_len + 2;
 	}
 	return room;
 }

@@ -28,13 +28,13 @@ static void request_access_fields(const struct server_request *in,
 	for (size_t i = 0; i < fields_count(in->fields); i++) {
 		const struct field *f = fields_at(in->fields, i);
 
-		if (field_name_is(f->name, "Host"))
+		if (field_is(f, "Host"))
 			out->host = request_access_text(f->value);
-		else if (field_name_is(f->name, "User-Agent"))
+		else if (field_is(f, "User-Agent"))
 			out->agent = request_access_text(f->value);
-		else if (field_name_is(f->name, "Referer"))
+		else if (field_is(f, "Referer"))
 			out->referer = request_access_text(f->value);
-		else if (field_name_is(f->name, "traceparent") && !traces++)
+		else if (field_is(f, "traceparent") && !traces++)
 			trace = f->value;
 	}
 	if (traces == 1)

@@ -59,48 +59,67 @@ static const char *reply_head_digits(char text[MAX_DIGITS + 1], uint64_t n)
 void reply_head_begin(struct reply_head *h, unsigned status)
 {
 	const char *reason = reason_phrase(status);
-	char digits[MAX_DIGITS + 1];
+	const size_t len = strlen(reason);
+	char digits[MAX_DIGITS + 1], *at;
 
 	h->len = 0;
 	h->failed = false;
-	reply_head_add_bytes(h, "HTTP/1.1 ", 9);
-	reply_head_add_bytes(h, reply_head_digits(digits, status), 3);
-	reply_head_add_bytes(h, " ", 1);
-	reply_head_add_bytes(h, reason, strlen(reason));
-	reply_head_add_bytes(h, "\r\n", 2);
+	at = reply_head_extend(h, sizeof("HTTP/1.1 200 \r\n") - 1 + len);
+	if (!at)
+		return;
+	memcpy(at, "HTTP/1.1 ", 9);
+	memcpy(at + 9, reply_head_digits(digits, status), 3);
+	at[12] = ' ';
+	memcpy(at + 13, reason, len);
+	memcpy(at + 13 + len, "\r\n", 2);
+}
+
+static void reply_head_add_field(struct reply_head *h, const struct field *f)
+{
+	char *at = reply_head_extend(h, (size_t)f->name_len +
+					      f->value_len + 4);
+
+	if (!at)
+		return;
+	memcpy(at, f->name, f->name_len);
+	at += f->name_len;
+	memcpy(at, ": ", 2);
+	memcpy(at + 2, f->value, f->value_len);
+	memcpy(at + 2 + f->value_len, "\r\n", 2);
 }
 
 void reply_head_add(struct reply_head *h, const char *name, const char *value)
 {
-	size_t name_len = strlen(name), value_len = strlen(value);
-	char *at = reply_head_extend(h, name_len + value_len + 4);
+	const struct field f = { name, value, (uint32_t)strlen(name),
+				 (uint32_t)strlen(value) };
 
-	if (!at)
-		return;
-	memcpy(at, name, name_len);
-	memcpy(at + name_len, ": ", 2);
-	memcpy(at + name_len + 2, value, value_len);
-	memcpy(at + name_len + 2 + value_len, "\r\n", 2);
+	reply_head_add_field(h, &f);
 }
 
-bool server_writes_field(const char *name)
+#define SERVER_FIELDS(X)     \
+	X("Connection")        \
+	X("Content-Length")    \
+	X("Keep-Alive")        \
+	X("Proxy-Connection")  \
+	X("Trailer")           \
+	X("Transfer-Encoding") \
+	X("Upgrade")
+
+/* The bits of their names: a constant. */
+static uint64_t server_fields_bits(void)
 {
-	switch (*name | 32) { /* most begin with other letters */
-	case 'c':
-		return field_name_is(name, "Connection") ||
-		       field_name_is(name, "Content-Length");
-	case 'k':
-		return field_name_is(name, "Keep-Alive");
-	case 'p':
-		return field_name_is(name, "Proxy-Connection");
-	case 't':
-		return field_name_is(name, "Trailer") ||
-		       field_name_is(name, "Transfer-Encoding");
-	case 'u':
-		return field_name_is(name, "Upgrade");
-	default:
-		return false;
-	}
+#define X(name) | field_name_bit(name, sizeof(name) - 1)
+	return 0 SERVER_FIELDS(X);
+#undef X
+}
+
+bool server_writes_field(const char *name, size_t len)
+{
+	if (!(field_name_bit(name, len) & server_fields_bits()))
+		return false; /* only saves time */
+#define X(own) || (len == sizeof(own) - 1 && field_name_is(name, own))
+	return false SERVER_FIELDS(X);
+#undef X
 }
 
 bool reply_head_add_fields(struct reply_head *h, const struct fields *fields)
@@ -110,10 +129,10 @@ bool reply_head_add_fields(struct reply_head *h, const struct fields *fields)
 	for (size_t i = 0; fields && i < fields_count(fields); i++) {
 		const struct field *f = fields_at(fields, i);
 
-		if (!*f->value || server_writes_field(f->name))
+		if (!f->value_len || server_writes_field(f->name, f->name_len))
 			continue;
-		dated |= field_name_is(f->name, "Date");
-		reply_head_add(h, f->name, f->value);
+		dated |= field_is(f, "Date");
+		reply_head_add_field(h, f);
 	}
 	return dated;
 }

@@ -38,6 +38,6 @@ void reply_head_add_bytes(struct reply_head *h, const void *bytes, size_t len);
 void reply_head_free(struct reply_head *h);
 
 /* Whether a field is the connection's own, written by the server. */
-bool server_writes_field(const char *name);
+bool server_writes_field(const char *name, size_t len);
 
 #endif

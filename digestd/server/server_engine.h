@@ -297,6 +297,6 @@ void exchange_refuse(struct exchange *x, unsigned status, const char *why);
 bool exchange_is_bodiless(const struct exchange *x, unsigned status);
 
 /* Whether a field is the connection's own, written by the server. */
-bool server_writes_field(const char *name);
+bool server_writes_field(const char *name, size_t len);
 
 #endif

@@ -26,7 +26,7 @@ static int server_reply_add_fields(struct MHD_Response *response,
 	for (size_t i = 0; i < fields_count(fields); i++) {
 		const struct field *f = fields_at(fields, i);
 
-		if (server_writes_field(f->name) || !*f->value)
+		if (server_writes_field(f->name, f->name_len) || !*f->value)
 			continue;
 		if (MHD_add_response_header(response, f->name, f->value) !=
 		    MHD_YES)
@@ -141,7 +141,7 @@ static int server_reply_add_lines(struct MHD_Response *response, char *at)
 		char *value = strstr(at, ": "), *end = strstr(value, "\r\n");
 
 		*value = *end = '\0';
-		if (!server_writes_field(at) &&
+		if (!server_writes_field(at, strlen(at)) &&
 		    MHD_add_response_header(response, at, value + 2) != MHD_YES)
 			return -1;
 		at = end + 2;

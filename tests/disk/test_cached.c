@@ -53,8 +53,8 @@ static const struct {
 } tails[] = {
 	{ "", false, 139 },
 	{ "", true, 155 },
-	{ "Accept-Language: fr\n", false, 238 },
-	{ "Accept-Language: fr\n", true, 254 },
+	{ "Accept-Language: fr\n", false, 246 },
+	{ "Accept-Language: fr\n", true, 262 },
 };
 
 static void what_is_kept(void **state)

@@ -123,7 +123,8 @@ static void try_forward(const struct fields *fields)
 	fuzz_must(!forward_to_origin(fields, &how, &out));
 	fuzz_must(via_loops(&out, "node"));
 	for (size_t i = 0; i < fields_count(&out); i++)
-		fuzz_must(!field_is_hop_by_hop(fields_at(&out, i)->name));
+		fuzz_must(!field_is_hop_by_hop(fields_at(&out, i)->name,
+					       fields_at(&out, i)->name_len));
 	status.fwd = cachestatus_fwd_nearest(fields);
 	fuzz_must(!cachestatus_append(&out, &status));
 	fuzz_must(cachestatus_fwd_nearest(&out) == status.fwd);

@@ -31,7 +31,8 @@ static void whose_fields_are_written(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < NROWS(rows); i++)
-		if (server_writes_field(rows[i].name) != rows[i].own)
+		if (server_writes_field(rows[i].name,
+					strlen(rows[i].name)) != rows[i].own)
 			fail_msg("%s", rows[i].name);
 }
 
