@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-#include <strings.h>
 
 #include "digestd/http/fields.h"
 #include "digestd/http/httpdate.h"
@@ -23,59 +22,62 @@ enum {
 	PACKED_LITERAL = 0xff,
 };
 
+#define NAME(name, lower) { name, lower, sizeof(name) - 1 }
+
 /* clang-format off */
 static const struct {
 	const char *name, *lower;
-} names[] = { /* ascending */
-	{ "", "" }, /* 0: not of these */
-	{ "Accept-Ranges", "accept-ranges" },
-	{ "Access-Control-Allow-Credentials", "access-control-allow-credentials" },
-	{ "Access-Control-Allow-Headers", "access-control-allow-headers" },
-	{ "Access-Control-Allow-Methods", "access-control-allow-methods" },
-	{ "Access-Control-Allow-Origin", "access-control-allow-origin" },
-	{ "Access-Control-Expose-Headers", "access-control-expose-headers" },
-	{ "Age", "age" },
-	{ "Allow", "allow" },
-	{ "Alt-Svc", "alt-svc" },
-	{ "Cache-Control", "cache-control" },
-	{ "Cache-Status", "cache-status" },
-	{ "Cache-Tag", "cache-tag" },
-	{ "CDN-Cache-Control", "cdn-cache-control" },
-	{ "Content-Disposition", "content-disposition" },
-	{ "Content-Encoding", "content-encoding" },
-	{ "Content-Language", "content-language" },
-	{ "Content-Length", "content-length" },
-	{ "Content-Location", "content-location" },
-	{ "Content-Security-Policy", "content-security-policy" },
-	{ "Content-Type", "content-type" },
-	{ "Cross-Origin-Opener-Policy", "cross-origin-opener-policy" },
-	{ "Cross-Origin-Resource-Policy", "cross-origin-resource-policy" },
-	{ "Date", "date" },
-	{ "ETag", "etag" },
-	{ "Expires", "expires" },
-	{ "Last-Modified", "last-modified" },
-	{ "Link", "link" },
-	{ "Location", "location" },
-	{ "NEL", "nel" },
-	{ "P3P", "p3p" },
-	{ "Permissions-Policy", "permissions-policy" },
-	{ "Pragma", "pragma" },
-	{ "Referrer-Policy", "referrer-policy" },
-	{ "Report-To", "report-to" },
-	{ "Server", "server" },
-	{ "Server-Timing", "server-timing" },
-	{ "Set-Cookie", "set-cookie" },
-	{ "Strict-Transport-Security", "strict-transport-security" },
-	{ "Surrogate-Key", "surrogate-key" },
-	{ "Timing-Allow-Origin", "timing-allow-origin" },
-	{ "Vary", "vary" },
-	{ "Via", "via" },
-	{ "X-Cache", "x-cache" },
-	{ "X-Content-Type-Options", "x-content-type-options" },
-	{ "X-Frame-Options", "x-frame-options" },
-	{ "X-Powered-By", "x-powered-by" },
-	{ "X-Request-Id", "x-request-id" },
-	{ "X-XSS-Protection", "x-xss-protection" },
+	size_t len;
+} names[] = { /* ascending; see packed_first, too */
+	NAME("", ""), /* 0: not of these */
+	NAME("Accept-Ranges", "accept-ranges"),
+	NAME("Access-Control-Allow-Credentials", "access-control-allow-credentials"),
+	NAME("Access-Control-Allow-Headers", "access-control-allow-headers"),
+	NAME("Access-Control-Allow-Methods", "access-control-allow-methods"),
+	NAME("Access-Control-Allow-Origin", "access-control-allow-origin"),
+	NAME("Access-Control-Expose-Headers", "access-control-expose-headers"),
+	NAME("Age", "age"),
+	NAME("Allow", "allow"),
+	NAME("Alt-Svc", "alt-svc"),
+	NAME("Cache-Control", "cache-control"),
+	NAME("Cache-Status", "cache-status"),
+	NAME("Cache-Tag", "cache-tag"),
+	NAME("CDN-Cache-Control", "cdn-cache-control"),
+	NAME("Content-Disposition", "content-disposition"),
+	NAME("Content-Encoding", "content-encoding"),
+	NAME("Content-Language", "content-language"),
+	NAME("Content-Length", "content-length"),
+	NAME("Content-Location", "content-location"),
+	NAME("Content-Security-Policy", "content-security-policy"),
+	NAME("Content-Type", "content-type"),
+	NAME("Cross-Origin-Opener-Policy", "cross-origin-opener-policy"),
+	NAME("Cross-Origin-Resource-Policy", "cross-origin-resource-policy"),
+	NAME("Date", "date"),
+	NAME("ETag", "etag"),
+	NAME("Expires", "expires"),
+	NAME("Last-Modified", "last-modified"),
+	NAME("Link", "link"),
+	NAME("Location", "location"),
+	NAME("NEL", "nel"),
+	NAME("P3P", "p3p"),
+	NAME("Permissions-Policy", "permissions-policy"),
+	NAME("Pragma", "pragma"),
+	NAME("Referrer-Policy", "referrer-policy"),
+	NAME("Report-To", "report-to"),
+	NAME("Server", "server"),
+	NAME("Server-Timing", "server-timing"),
+	NAME("Set-Cookie", "set-cookie"),
+	NAME("Strict-Transport-Security", "strict-transport-security"),
+	NAME("Surrogate-Key", "surrogate-key"),
+	NAME("Timing-Allow-Origin", "timing-allow-origin"),
+	NAME("Vary", "vary"),
+	NAME("Via", "via"),
+	NAME("X-Cache", "x-cache"),
+	NAME("X-Content-Type-Options", "x-content-type-options"),
+	NAME("X-Frame-Options", "x-frame-options"),
+	NAME("X-Powered-By", "x-powered-by"),
+	NAME("X-Request-Id", "x-request-id"),
+	NAME("X-XSS-Protection", "x-xss-protection"),
 };
 /* clang-format on */
 
@@ -83,27 +85,28 @@ enum { NNAMES = sizeof(names) / sizeof(names[0]) };
 
 _Static_assert(NNAMES <= 64, "a name's number is 6 bits");
 
+/* The first name of each letter, "a" being 1, or of the next that has any: those
+ * of a letter are at most thirteen, of which hardly two have one length. */
+static const unsigned char packed_first[] = {
+	1,  1,  10, 10, 23, 24, 26, 26, 26, 26, 26, 26, 26, 29, 29, 30, 30,
+	33, 33, 35, 40, 41, 41, 43, 43, 49, 49, 49, 49, 49, 49, 49, 49,
+};
+
+_Static_assert(sizeof(packed_first) == 33, "one for all of 5 bits, and an end");
+
 /* The byte for a name as it is spelt; 0: it has none. */
-static unsigned char packed_code_of(const char *name)
+static unsigned char packed_code_of(const char *name, size_t len)
 {
-	unsigned from = 1, to = NNAMES;
+	const unsigned letter = *name & 31;
+	const unsigned end = packed_first[letter + 1];
 
-	while (from < to) {
-		unsigned i = (from + to) / 2;
-		int order = (*name | 0x20) - *names[i].lower;
-
-		if (!order) /* else it only saves the call */
-			order = strcasecmp(name, names[i].lower);
-		if (order < 0)
-			to = i;
-		else if (order > 0)
-			from = i + 1;
-		else if (!strcmp(name, names[i].name))
+	for (unsigned i = packed_first[letter]; i < end; i++) {
+		if (names[i].len != len)
+			continue;
+		if (!memcmp(name, names[i].name, len))
 			return (unsigned char)i;
-		else
-			return strcmp(name, names[i].lower) ?
-				       0 :
-				       (unsigned char)(i | PACKED_LOWER);
+		if (!memcmp(name, names[i].lower, len))
+			return (unsigned char)(i | PACKED_LOWER);
 	}
 	return 0;
 }
@@ -113,7 +116,8 @@ static bool packed_is_time(const char *value, uint32_t *out)
 {
 	int64_t s;
 
-	if (!httpdate_parse_exact(value, &s) || s > UINT32_MAX)
+	if (*value < 'A' || *value > 'Z' || /* only saves the call */
+	    !httpdate_parse_exact(value, &s) || s > UINT32_MAX)
 		return false;
 	*out = (uint32_t)s;
 	return true;
@@ -134,7 +138,9 @@ static void packed_put(struct packing *p, const void *bytes, size_t len)
 
 static void packed_put_byte(struct packing *p, unsigned char byte)
 {
-	packed_put(p, &byte, 1);
+	if (p->len < p->cap)
+		p->to[p->len] = (char)byte;
+	p->len++;
 }
 
 static void packed_put_text(struct packing *p, const char *text)
@@ -157,7 +163,8 @@ static void packed_put_value(struct packing *p, const char *value)
 
 static void packed_put_line(struct packing *p, const struct field *line)
 {
-	unsigned char code = packed_code_of(line->name);
+	const size_t name_len = strlen(line->name);
+	unsigned char code = packed_code_of(line->name, name_len);
 	uint32_t time;
 
 	if (code && packed_is_time(line->value, &time)) {
@@ -167,7 +174,7 @@ static void packed_put_line(struct packing *p, const struct field *line)
 	}
 	packed_put_byte(p, code);
 	if (!code)
-		packed_put_text(p, line->name);
+		packed_put(p, line->name, name_len + 1);
 	packed_put_value(p, line->value);
 }
 

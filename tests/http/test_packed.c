@@ -3,6 +3,7 @@
  */
 #include "tests/unit.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,79 @@
 #include "digestd/http/packed_values.h"
 #include "tests/codec/alloc.h"
 #include "tests/http/message.h"
+
+/* Each name that has a number is found by it, in both of its spellings. */
+static void names_have_numbers(void **state)
+{
+	/* clang-format off */
+	static const char *const names[] = {
+		"Accept-Ranges",
+		"Access-Control-Allow-Credentials",
+		"Access-Control-Allow-Headers",
+		"Access-Control-Allow-Methods",
+		"Access-Control-Allow-Origin",
+		"Access-Control-Expose-Headers",
+		"Age",
+		"Allow",
+		"Alt-Svc",
+		"Cache-Control",
+		"Cache-Status",
+		"Cache-Tag",
+		"CDN-Cache-Control",
+		"Content-Disposition",
+		"Content-Encoding",
+		"Content-Language",
+		"Content-Length",
+		"Content-Location",
+		"Content-Security-Policy",
+		"Content-Type",
+		"Cross-Origin-Opener-Policy",
+		"Cross-Origin-Resource-Policy",
+		"Date",
+		"ETag",
+		"Expires",
+		"Last-Modified",
+		"Link",
+		"Location",
+		"NEL",
+		"P3P",
+		"Permissions-Policy",
+		"Pragma",
+		"Referrer-Policy",
+		"Report-To",
+		"Server",
+		"Server-Timing",
+		"Set-Cookie",
+		"Strict-Transport-Security",
+		"Surrogate-Key",
+		"Timing-Allow-Origin",
+		"Vary",
+		"Via",
+		"X-Cache",
+		"X-Content-Type-Options",
+		"X-Frame-Options",
+		"X-Powered-By",
+		"X-Request-Id",
+		"X-XSS-Protection",
+	};
+	/* clang-format on */
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char lower[40], bytes[40];
+		struct fields f;
+
+		for (size_t j = 0; j <= strlen(names[i]); j++)
+			lower[j] = (char)tolower((unsigned char)names[i][j]);
+		fields_init(&f);
+		assert_int_equal(fields_add(&f, names[i], "x"), 0);
+		assert_int_equal(fields_add(&f, lower, "x"), 0);
+		assert_int_equal(packed_write(&f, bytes, sizeof(bytes)), 6);
+		assert_int_equal(bytes[0], i + 1);
+		assert_int_equal((unsigned char)bytes[3], 0x80 | (i + 1));
+		fields_free(&f);
+	}
+}
 
 static void there_and_back(void **state)
 {
@@ -195,6 +269,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(first_line_of_no_table),
+		cmocka_unit_test(names_have_numbers),
 		cmocka_unit_test(there_and_back),
 		cmocka_unit_test(values_have_numbers),
 		cmocka_unit_test(an_open_list_can_be_changed),
