@@ -164,15 +164,32 @@ static bool httpdate_parse_rfc850(const char *p, struct date *d)
 	       httpdate_literal(&p, " GMT") && !*p;
 }
 
+static uint32_t httpdate_three(const char *p)
+{
+	return (uint32_t)(unsigned char)p[0] << 16 |
+	       (uint32_t)(unsigned char)p[1] << 8 | (unsigned char)p[2];
+}
+
 /* A month's number, from 1; 0: it is none. */
 static unsigned httpdate_month_exact(const char *p)
 {
-	for (unsigned i = 0; i < 12; i++) {
-		if (p[2] == months[i][2] && p[1] == months[i][1] &&
-		    p[0] == months[i][0])
-			return i + 1;
+#define THREE(a, b, c) ((a) << 16 | (b) << 8 | (c))
+	switch (httpdate_three(p)) {
+	case THREE('J', 'a', 'n'): return 1;
+	case THREE('F', 'e', 'b'): return 2;
+	case THREE('M', 'a', 'r'): return 3;
+	case THREE('A', 'p', 'r'): return 4;
+	case THREE('M', 'a', 'y'): return 5;
+	case THREE('J', 'u', 'n'): return 6;
+	case THREE('J', 'u', 'l'): return 7;
+	case THREE('A', 'u', 'g'): return 8;
+	case THREE('S', 'e', 'p'): return 9;
+	case THREE('O', 'c', 't'): return 10;
+	case THREE('N', 'o', 'v'): return 11;
+	case THREE('D', 'e', 'c'): return 12;
 	}
 	return 0;
+#undef THREE
 }
 
 /* A number of two digits; what is none makes it larger than a date has. */
@@ -186,7 +203,7 @@ static unsigned httpdate_two_digits(const char *p)
 /* Whether a text has its length, and what is between the numbers. */
 static bool httpdate_is_exact_form(const char *p)
 {
-	return strnlen(p, 4) == 4 && p[3] == ',' && /* other values go here */
+	return p[0] && p[1] && p[2] && p[3] == ',' && /* others go here */
 	       strnlen(p, HTTPDATE_LEN + 1) == HTTPDATE_LEN && p[4] == ' ' &&
 	       p[7] == ' ' && p[11] == ' ' && p[16] == ' ' && p[19] == ':' &&
 	       p[22] == ':' && !memcmp(p + 25, " GMT", 4);
