@@ -17,40 +17,43 @@ struct member {
 };
 
 /* As much as there is room for. */
-static void cachestatus_put(struct member *m, const char *text)
+static void cachestatus_put_n(struct member *m, const char *text, size_t len)
 {
 	size_t room = sizeof(m->text) - 1 - m->len;
-	size_t len = strlen(text);
 
 	len = len < room ? len : room;
 	memcpy(m->text + m->len, text, len);
 	m->len += len;
-	m->text[m->len] = '\0';
+}
+
+static inline void cachestatus_put(struct member *m, const char *text)
+{
+	cachestatus_put_n(m, text, strlen(text));
 }
 
 static void cachestatus_put_number(struct member *m, const char *name,
 				   int64_t number)
 {
 	char text[DECIMAL_BYTES];
+	size_t len = decimal_write(number, text);
 
-	decimal_write(number, text);
 	cachestatus_put(m, name);
-	cachestatus_put(m, text);
+	cachestatus_put_n(m, text, len);
 }
 
 /* A quoted string of structured fields (RFC 9651, 3.3.3). */
 static void cachestatus_put_string(struct member *m, const char *prefix,
 				   const char *text)
 {
-	char one[2] = "";
+	char one;
 
 	cachestatus_put(m, "\"");
 	cachestatus_put(m, prefix);
 	for (; *text; text++) {
-		one[0] = *text < ' ' || *text > '~' ? '?' : *text;
+		one = *text < ' ' || *text > '~' ? '?' : *text;
 		if (*text == '"' || *text == '\\')
 			cachestatus_put(m, "\\");
-		cachestatus_put(m, one);
+		cachestatus_put_n(m, &one, 1);
 	}
 	cachestatus_put(m, "\"");
 }
@@ -60,9 +63,10 @@ static void cachestatus_put_name(struct member *m, const char *name)
 {
 	bool letter = (*name >= 'a' && *name <= 'z') ||
 		      (*name >= 'A' && *name <= 'Z') || *name == '*';
+	size_t len = strlen(name);
 
-	if (letter && field_is_token(name, strlen(name)))
-		cachestatus_put(m, name);
+	if (letter && field_is_token(name, len))
+		cachestatus_put_n(m, name, len);
 	else
 		cachestatus_put_string(m, "", name);
 }
@@ -124,7 +128,8 @@ int cachestatus_append(struct fields *f, const struct cachestatus *s)
 		cachestatus_put_string(&m, s->peer ? "peer=" : "",
 				       s->peer ? s->peer : s->detail);
 	}
-	return fields_add(f, "Cache-Status", m.text);
+	return fields_add_n(f, "Cache-Status", sizeof("Cache-Status") - 1,
+			    m.text, m.len);
 }
 
 /* The reason that a parameter's value stands for. */
