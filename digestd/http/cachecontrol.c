@@ -102,15 +102,11 @@ static size_t cachecontrol_find(struct field_part name)
 	return i;
 }
 
-void cachecontrol_take(struct cachecontrol *cc, struct field_part name,
-		       struct cachecontrol_argument argument)
+static void cachecontrol_take_row(struct cachecontrol *cc, size_t i,
+				  struct cachecontrol_argument argument)
 {
-	size_t i = cachecontrol_find(name);
-	size_t at;
+	const size_t at = directives[i].at;
 
-	if (i == NDIRECTIVES)
-		return;
-	at = directives[i].at;
 	switch (directives[i].kind) {
 	case FLAG:
 		cachecontrol_take_flag(cc, at);
@@ -127,6 +123,15 @@ void cachecontrol_take(struct cachecontrol *cc, struct field_part name,
 			cc, argument.fields ? directives[i].at_fields : at);
 		return;
 	}
+}
+
+void cachecontrol_take(struct cachecontrol *cc, struct field_part name,
+		       struct cachecontrol_argument argument)
+{
+	size_t i = cachecontrol_find(name);
+
+	if (i != NDIRECTIVES)
+		cachecontrol_take_row(cc, i, argument);
 }
 
 void cachecontrol_forget(struct cachecontrol *cc, struct field_part name)
@@ -209,13 +214,15 @@ static void cachecontrol_take_element(struct cachecontrol *out,
 	struct field_part value;
 	struct field_part name = cachecontrol_split_element(element, &value);
 	struct cachecontrol_argument argument;
+	const size_t i = cachecontrol_find(name);
 
-	if (cachecontrol_find(name) == NDIRECTIVES)
+	if (i == NDIRECTIVES)
 		return; /* saves a look at what it is worth */
 	argument.given = element.len > name.len;
-	argument.fields = cachecontrol_lists(value);
+	argument.fields =
+		directives[i].kind == FIELDS && cachecontrol_lists(value);
 	argument.seconds = field_seconds(value);
-	cachecontrol_take(out, name, argument);
+	cachecontrol_take_row(out, i, argument);
 }
 
 /* Goes on to the next list of fields that can be left out; false: the end.

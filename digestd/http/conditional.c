@@ -10,10 +10,16 @@
 #include "digestd/http/fields.h"
 #include "digestd/http/httpdate.h"
 
-static const char *const preconditions[] = {
-	"If-Match", "If-None-Match", "If-Modified-Since",
-	"If-Unmodified-Since", "If-Range",
-};
+#define CONDITIONAL_FIELDS(X)    \
+	X("If-Match")            \
+	X("If-None-Match")       \
+	X("If-Modified-Since")   \
+	X("If-Unmodified-Since") \
+	X("If-Range")
+
+#define X(name) name,
+static const char *const preconditions[] = { CONDITIONAL_FIELDS(X) };
+#undef X
 
 enum { NPRECONDITIONS = sizeof(preconditions) / sizeof(preconditions[0]) };
 
@@ -80,10 +86,12 @@ bool conditional_not_modified(const struct fields *request,
 
 bool conditional_present(const struct fields *request)
 {
-	for (size_t i = 0; i < NPRECONDITIONS; i++) {
-		if (fields_get(request, preconditions[i]))
-			return true;
-	}
+	/* not a loop, as the bits of names are constants then */
+#define X(name)                            \
+	if (fields_get(request, (name)))   \
+		return true;
+	CONDITIONAL_FIELDS(X)
+#undef X
 	return false;
 }
 

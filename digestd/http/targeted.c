@@ -40,6 +40,8 @@ static bool targeted_is_dictionary(const struct fields *f)
 	struct dictionary_member m;
 	bool any = false;
 
+	if (!fields_may_have(f, cdn)) /* only saves time */
+		return false;
 	while (dictionary_next(f, cdn, &cursor, &m))
 		any = true;
 	return any && !cursor.failed;
