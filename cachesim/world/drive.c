@@ -327,7 +327,7 @@ static void drive_send(struct drive_request *r)
 	struct fields f;
 
 	fields_init(&f);
-	if (fields_borrow(&f, "Host", drive_host))
+	if (fields_add(&f, "Host", drive_host))
 		world_fail("out of memory");
 	drive.under_way++;
 	r->wire = wire_open(WIRE_CLIENTS, nodes_data_name(r->node), &ops, r);

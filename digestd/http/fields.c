@@ -317,19 +317,6 @@ int fields_copy(const struct fields *f, struct fields *copy)
 	return -ENOMEM;
 }
 
-int fields_share(const struct fields *f, struct fields *copy)
-{
-	fields_init(copy);
-	if (!f->nlines)
-		return 0;
-	if (fields_reserve_lines(copy, f->nlines))
-		return -ENOMEM;
-	memcpy(copy->lines, f->lines, f->nlines * sizeof(*f->lines));
-	copy->nlines = f->nlines;
-	copy->names = f->names;
-	return 0;
-}
-
 /* Bytes of all names and values, with their zeros. */
 static size_t fields_text_of(const struct fields *f)
 {

@@ -120,9 +120,6 @@ int fields_set(struct fields *f, const char *name, const char *value);
 /* Makes *copy, which is overwritten, a copy of f. Returns 0 or -ENOMEM. */
 int fields_copy(const struct fields *f, struct fields *copy);
 
-/* The same without a text of its own: f's lives longer than the copy. */
-int fields_share(const struct fields *f, struct fields *copy);
-
 /*
  * Gives back the memory that a list does not need which is to be kept: its
  * lines move. Without memory to move them to, it stays as it is.

@@ -65,7 +65,8 @@ static int reply_add_withheld(const struct request *r, struct fields *f)
 }
 
 /* The fields of a stored response. What the request's own fill has just stored
- * need not be unpacked: they are those of the response, which it still has. */
+ * need not be unpacked: they are those of the response, which it still has, in
+ * one piece most often. */
 static int reply_stored_fields(const struct request *r, const struct cached *c,
 			       struct fields *f)
 {
@@ -73,7 +74,7 @@ static int reply_stored_fields(const struct request *r, const struct cached *c,
 
 	if (fill && fill->stored == c && !c->sliced &&
 	    !fields_count(&fill->withheld))
-		return fields_share(&fill->response, f);
+		return fields_copy(&fill->response, f);
 	return cached_fields(c, f);
 }
 

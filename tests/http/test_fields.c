@@ -47,7 +47,7 @@ static void lines(void **state)
 static void names_of_one_bit(void **state)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0-_";
-	struct fields f, copy, shared;
+	struct fields f, copy;
 	char name[40], other[40];
 
 	(void)state;
@@ -76,15 +76,12 @@ static void names_of_one_bit(void **state)
 				assert_string_equal(fields_get(&f, other), "2");
 			}
 			assert_int_equal(fields_copy(&f, &copy), 0);
-			assert_int_equal(fields_share(&f, &shared), 0);
 			name[len - 1] = other[len - 1];
 			assert_non_null(fields_get(&copy, name));
-			assert_non_null(fields_get(&shared, name));
 			fields_fit(&copy);
 			assert_non_null(fields_get(&copy, name));
 			fields_clear(&copy);
 			assert_false(fields_may_have(&copy, name));
-			fields_free(&shared);
 			fields_free(&copy);
 			fields_free(&f);
 		}
@@ -333,34 +330,6 @@ static void a_copy_has_text_of_its_own(void **state)
 	fields_free(&again);
 }
 
-/* A shared list has the text of the other one, and lines of its own. */
-static void a_shared_list_has_its_own_lines(void **state)
-{
-	char before[MESSAGE_MAX], text[MESSAGE_MAX];
-	struct fields f, shared;
-
-	(void)state;
-	fields_init(&f);
-	assert_int_equal(fields_share(&f, &shared), 0);
-	assert_int_equal(fields_memory(&shared), 0);
-	for (int i = 0; i < 20; i++)
-		assert_int_equal(fields_add(&f, i % 2 ? "A" : "B", "1"), 0);
-	message_text(&f, before);
-	assert_int_equal(fields_share(&f, &shared), 0);
-	assert_ptr_equal(fields_at(&shared, 19)->value,
-			 fields_at(&f, 19)->value);
-	fields_remove(&shared, "A");
-	assert_int_equal(fields_set(&shared, "B", "2"), 0);
-	assert_int_equal(fields_count(&shared), 1);
-	assert_string_equal(message_text(&f, text), before);
-	fields_free(&shared);
-	alloc_fail_at(1);
-	assert_int_equal(fields_share(&f, &shared), -ENOMEM);
-	assert_true(alloc_failed());
-	assert_int_equal(fields_memory(&shared), 0);
-	fields_free(&f);
-}
-
 /* A list that is emptied has room for as much again, and no more. */
 static void an_emptied_list_keeps_its_memory(void **state)
 {
@@ -390,7 +359,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_copy_has_text_of_its_own),
-		cmocka_unit_test(a_shared_list_has_its_own_lines),
 		cmocka_unit_test(an_emptied_list_keeps_its_memory),
 		cmocka_unit_test(lines),
 		cmocka_unit_test(names_of_one_bit),
