@@ -1,15 +1,23 @@
 /*
- * The queue of events: by time, then by order of scheduling. What is due later
- * is in a binary heap, which has the times itself, so that comparing them does
- * not touch the events. What is due at once, as most is, is in a list.
+ * The queue of events: by time, then by order of scheduling.
+ *
+ * What is due at once, as most is, is in a list. What is due later mostly comes
+ * in a few ascending sequences, as delays are constants: of connections, of
+ * limits, of arrivals. So there are some lists more, each in order: an event
+ * goes to the end of the one whose last event is the latest that is not later.
+ * Where none is, it goes into a binary heap, which has the times itself, so that
+ * comparing them does not touch the events.
  */
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "cachesim/world/world.h"
 
-/* The place of an event that is in the list. */
-static const size_t queue_at_once = SIZE_MAX;
+/* The first list is of what is due at once. */
+enum { QUEUE_LISTS = 4 };
+
+/* The place of an event that is in a list: this and the list's number. */
+static const size_t queue_in_list = SIZE_MAX - QUEUE_LISTS;
 
 int64_t world_now_us;
 
@@ -19,10 +27,14 @@ struct queue_slot {
 	struct world_event *e;
 };
 
+struct queue_list {
+	struct world_event *first, *last;
+};
+
 static struct {
 	struct queue_slot *heap; /* from 1 */
 	size_t n, cap;
-	struct world_event *first, **last; /* the list, by number */
+	struct queue_list lists[QUEUE_LISTS];
 	uint64_t number;
 	uint64_t sum;
 } queue;
@@ -74,13 +86,16 @@ static void queue_remove(size_t i)
 		queue_down(i, &last);
 }
 
-static void queue_unlink(struct world_event *e)
+static void queue_unlink(struct queue_list *list, struct world_event *e)
 {
-	*e->link = e->next;
-	if (e->next)
-		e->next->link = e->link;
+	if (e->before)
+		e->before->next = e->next;
 	else
-		queue.last = e->link;
+		list->first = e->next;
+	if (e->next)
+		e->next->before = e->before;
+	else
+		list->last = e->before;
 }
 
 void world_unqueue(struct world_event *e)
@@ -88,24 +103,45 @@ void world_unqueue(struct world_event *e)
 	size_t i = e->place;
 
 	e->place = 0;
-	if (i == queue_at_once)
-		queue_unlink(e);
+	if (i >= queue_in_list)
+		queue_unlink(&queue.lists[i - queue_in_list], e);
 	else
 		queue_remove(i);
 }
 
-static void queue_append(struct world_event *e)
+static void queue_append(size_t i, struct world_event *e)
 {
-	if (!queue.first)
-		queue.last = &queue.first;
+	struct queue_list *list = &queue.lists[i];
+
 	e->next = NULL;
-	e->link = queue.last;
-	*queue.last = e;
-	queue.last = &e->next;
-	e->place = queue_at_once;
+	e->before = list->last;
+	if (list->last)
+		list->last->next = e;
+	else
+		list->first = e;
+	list->last = e;
+	e->place = queue_in_list + i;
 }
 
-static void queue_insert(struct world_event *e)
+/* The list whose end an event may be put to; QUEUE_LISTS: none. */
+static size_t queue_list_for(int64_t at_us)
+{
+	size_t best = QUEUE_LISTS;
+	int64_t latest_us = -1;
+
+	for (size_t i = 1; i < QUEUE_LISTS; i++) {
+		const struct world_event *last = queue.lists[i].last;
+		const int64_t last_us = last ? last->at_us : 0;
+
+		if (last_us <= at_us && last_us > latest_us) {
+			latest_us = last_us;
+			best = i;
+		}
+	}
+	return best;
+}
+
+static void queue_heap(struct world_event *e)
 {
 	const struct queue_slot slot = { e->at_us, e->number, e };
 
@@ -119,6 +155,16 @@ static void queue_insert(struct world_event *e)
 	queue_up(++queue.n, &slot);
 }
 
+static void queue_insert(struct world_event *e)
+{
+	const size_t i = queue_list_for(e->at_us);
+
+	if (i < QUEUE_LISTS)
+		queue_append(i, e);
+	else
+		queue_heap(e);
+}
+
 void world_at(struct world_event *e, int64_t at_us, void (*run)(void *arg),
 	      void *arg)
 {
@@ -128,7 +174,7 @@ void world_at(struct world_event *e, int64_t at_us, void (*run)(void *arg),
 	e->run = run;
 	e->arg = arg;
 	if (e->at_us == world_now_us)
-		queue_append(e);
+		queue_append(0, e);
 	else
 		queue_insert(e);
 }
@@ -136,14 +182,17 @@ void world_at(struct world_event *e, int64_t at_us, void (*run)(void *arg),
 /* Null: nothing is due. */
 static struct world_event *queue_next(void)
 {
-	const struct queue_slot *top = queue.n ? &queue.heap[1] : NULL;
-	struct world_event *first = queue.first;
+	struct world_event *next = queue.n ? queue.heap[1].e : NULL;
 
-	if (!first)
-		return top ? top->e : NULL;
-	/* time does not pass as long as there is something in the list */
-	return top && top->at_us == first->at_us &&
-	       top->number < first->number ? top->e : first;
+	for (size_t i = 0; i < QUEUE_LISTS; i++) {
+		struct world_event *first = queue.lists[i].first;
+
+		if (first && (!next || first->at_us < next->at_us ||
+			      (first->at_us == next->at_us &&
+			       first->number < next->number)))
+			next = first;
+	}
+	return next;
 }
 
 void world_reset(void)

@@ -75,8 +75,7 @@ struct world_event {
 	int64_t at_us;
 	uint64_t number; /* in order of scheduling */
 	size_t place;    /* in the queue, from 1; 0: in none */
-	/* of those that are due at once, which wait in a list of their own */
-	struct world_event *next, **link;
+	struct world_event *next, *before; /* where that is a list */
 };
 
 /* Schedules an event, or moves it. */
