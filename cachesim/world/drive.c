@@ -38,6 +38,8 @@ enum {
 static const char drive_host[] = "www.example.com";
 static const char drive_scheme[] = "http://";
 
+enum drive_from { FROM_ORIGIN, FROM_NODE, FROM_PEER, FROM_OTHER };
+
 /* A client's request under way. */
 struct drive_request {
 	struct wire *wire;
@@ -48,7 +50,7 @@ struct drive_request {
 	uint32_t size;
 	uint8_t node;
 	bool counts, passes, failed;
-	enum { FROM_ORIGIN, FROM_NODE, FROM_PEER, FROM_OTHER } from;
+	enum drive_from from;
 	char target[TARGET_BYTES];
 };
 
@@ -210,6 +212,29 @@ static bool drive_peer_has(const struct drive_request *r)
 	return false;
 }
 
+static bool drive_begins(const char *text, const char *with)
+{
+	return *text == *with && /* else it only saves the call */
+	       !strncmp(text, with, strlen(with));
+}
+
+/* Who has answered, by a node's Cache-Status, of which the first parameter that
+ * says so counts. */
+static enum drive_from drive_who_answered(const char *status)
+{
+	while ((status = strchr(status, ';'))) {
+		while (*status == ';' || *status == ' ')
+			status++;
+		if (drive_begins(status, "hit"))
+			return FROM_NODE;
+		if (drive_begins(status, "collapsed"))
+			return FROM_OTHER;
+		if (drive_begins(status, "detail=\"peer="))
+			return FROM_PEER;
+	}
+	return FROM_ORIGIN;
+}
+
 /* The last Cache-Status is of the node that was asked. */
 static void drive_on_head(void *arg, const struct wire_head *head)
 {
@@ -225,12 +250,7 @@ static void drive_on_head(void *arg, const struct wire_head *head)
 	r->failed = head->status != 200;
 	if (!status)
 		return;
-	if (strstr(status, "; hit"))
-		r->from = FROM_NODE;
-	else if (strstr(status, "; collapsed"))
-		r->from = FROM_OTHER;
-	else if (strstr(status, "peer="))
-		r->from = FROM_PEER;
+	r->from = drive_who_answered(status);
 	if (r->counts && r->from == FROM_ORIGIN && !r->passes && drive.peers)
 		drive.counted[r->node].false_misses += drive_peer_has(r);
 }
