@@ -5,8 +5,8 @@
  * in a few ascending sequences, as delays are constants: of connections, of
  * limits, of arrivals. So there are some lists more, each in order: an event
  * goes to the end of the one whose last event is the latest that is not later.
- * Where none is, it goes into a binary heap, which has the times itself, so that
- * comparing them does not touch the events.
+ * Where none is, it goes into a binary heap, which has the times itself, so
+ * that comparing them does not touch the events.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -83,7 +83,7 @@ static bool loop_has_calls(const struct loop *loop)
 }
 
 /* Most often as the only one. */
-static void loops_ran_add(unsigned place)
+static void loop_ran_add(unsigned place)
 {
 	unsigned at = loops_ran.n;
 
@@ -107,7 +107,7 @@ void world_loop_runs(int place)
 	if (loops_ran.n == LOOPS_UNKNOWN)
 		loops_ran.n = 0;
 	if (place >= 0 && place < NODES_MAX) /* others are no nodes */
-		loops_ran_add((unsigned)place);
+		loop_ran_add((unsigned)place);
 }
 
 static void loop_wait_at(unsigned place)

@@ -85,8 +85,9 @@ enum { NNAMES = sizeof(names) / sizeof(names[0]) };
 
 _Static_assert(NNAMES <= 64, "a name's number is 6 bits");
 
-/* The first name of each letter, "a" being 1, or of the next that has any: those
- * of a letter are at most thirteen, of which hardly two have one length. */
+/* The first name of each letter, "a" being 1, or of the next that has any:
+ * those of a letter are at most thirteen, of which hardly two have one
+ * length. */
 static const unsigned char packed_first[] = {
 	1,  1,  10, 10, 23, 24, 26, 26, 26, 26, 26, 26, 26, 29, 29, 30, 30,
 	33, 33, 35, 40, 41, 41, 43, 43, 49, 49, 49, 49, 49, 49, 49, 49,
