@@ -36,7 +36,7 @@
 #define RELOAD_METRICS(M) \
 	M(gauge, "config_last_reload_successful", "last_reload_successful", \
 	  (bool)!s->reloads.last_failed, \
-	  "whether the configuration was without errors when it was last read") \
+	  "whether the configuration was without errors when last read") \
 	M(gauge, "config_last_reload_success_timestamp_seconds", \
 	  "last_reload_success", (uint64_t)s->reloads.last_done_s, \
 	  "when the configuration in effect was read, since 1970") \
@@ -112,7 +112,7 @@
 /* Of the list of peers, where it has a source. */
 #define MEMBERS_METRICS(M) \
 	M(gauge, "members_readable", "readable", s->members.reads, \
-	  "whether the list of members could be used when it was last read") \
+	  "whether the list of members could be used when last read") \
 	M(gauge, "members_found", "found", s->members.found, \
 	  "members that the list names, this node included") \
 	M(gauge, "members_introduced", "introduced", s->members.introduced, \
@@ -160,7 +160,7 @@
 	M(gauge, "nginx_files", "files", s->sidecar.nginx.files, \
 	  "files of nginx's cache folder that are known") \
 	M(gauge, "nginx_lag_ms", "lag_ms", s->sidecar.nginx.lag_ms, \
-	  "longest time from a change of a file in nginx's cache folder until it was known, within the last minute") \
+	  "longest time until a change of a file in nginx's cache folder was known, within the last minute") \
 	M(gauge, "nginx_last_drift", "last_drift", \
 	  s->sidecar.nginx.last_drift, \
 	  "files of nginx's cache folder that the last regular reading found changed without an announcement")

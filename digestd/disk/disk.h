@@ -38,7 +38,7 @@ struct troubles;
 	X(read_bytes,     "bytes of bodies read, or sent, from the disk") \
 	X(writes,         "objects written to the disk") \
 	X(write_bytes,    "bytes of bodies written to the disk") \
-	X(spared,         "objects removed before they were written to the disk") \
+	X(spared,         "objects removed before the write to the disk") \
 	X(not_written,    "objects not written to the disk because too many were waiting") \
 	X(write_errors,   "objects that could not be written to the disk") \
 	X(read_errors,    "objects that could not be read from the disk") \
