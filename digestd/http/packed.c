@@ -144,28 +144,28 @@ static void packed_put_byte(struct packing *p, unsigned char byte)
 	p->len++;
 }
 
-static void packed_put_text(struct packing *p, const char *text)
+/* With the NUL behind it. */
+static void packed_put_text(struct packing *p, const char *text, size_t len)
 {
-	packed_put(p, text, strlen(text) + 1);
+	packed_put(p, text, len + 1);
 }
 
-static void packed_put_value(struct packing *p, const char *value)
+static void packed_put_value(struct packing *p, const struct field *line)
 {
-	unsigned number = packed_value_number(value);
+	unsigned number = packed_value_number(line->value);
 
-	if (number || *value == PACKED_NUMBER) {
+	if (number || *line->value == PACKED_NUMBER) {
 		packed_put_byte(p, PACKED_NUMBER);
 		packed_put_byte(p, (unsigned char)(number ? number :
 							    PACKED_LITERAL));
 	}
 	if (!number)
-		packed_put_text(p, value);
+		packed_put_text(p, line->value, line->value_len);
 }
 
 static void packed_put_line(struct packing *p, const struct field *line)
 {
-	const size_t name_len = strlen(line->name);
-	unsigned char code = packed_code_of(line->name, name_len);
+	unsigned char code = packed_code_of(line->name, line->name_len);
 	uint32_t time;
 
 	if (code && packed_is_time(line->value, &time)) {
@@ -175,8 +175,8 @@ static void packed_put_line(struct packing *p, const struct field *line)
 	}
 	packed_put_byte(p, code);
 	if (!code)
-		packed_put(p, line->name, name_len + 1);
-	packed_put_value(p, line->value);
+		packed_put_text(p, line->name, line->name_len);
+	packed_put_value(p, line);
 }
 
 size_t packed_write(const struct fields *f, char *to, size_t cap)
