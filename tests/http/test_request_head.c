@@ -626,6 +626,7 @@ static void lists_without_memory(void **state)
 	memcpy(input, listed, sizeof(listed));
 	h.base = input;
 	for (unsigned n = 1; n <= 2; n++) { /* one is all that it takes */
+		fields_init(&f);
 		alloc_fail_at(n);
 		assert_int_equal(request_head_borrow_fields(&h, input, &f),
 				 n == 1 ? -ENOMEM : 0);
