@@ -139,16 +139,25 @@ def test_the_page_prints_what_it_says(tmp_path):
     assert not found, "\n".join(found)
 
 
+def first_remote_hit(folder):
+    """All commands of "Install", to the hit at the peer: what they print."""
+    stand_ins(folder)
+    blocks = blocks_of(folder, free_ports())
+    last = next(i for i, b in enumerate(blocks) if "peer=cache1" in b[2])
+    return tutorial.run(preface(folder) + "".join(
+        b[0] for b in blocks[:last + 1]) + "kill $second $origin\n"
+        "systemctl stop digestd\n", folder)
+
+
 @pytest.mark.skipif(bool(missing()), reason=f"not installed: {missing()}")
 def test_the_first_remote_hit_comes_within_a_minute(tmp_path):
-    """All commands of "Install", to the hit at the peer."""
-    stand_ins(tmp_path)
-    blocks = blocks_of(tmp_path, free_ports())
-    last = next(i for i, b in enumerate(blocks) if "peer=cache1" in b[2])
-    began = time.monotonic()
-    said = tutorial.run(preface(tmp_path) + "".join(
-        b[0] for b in blocks[:last + 1]) + "kill $second $origin\n"
-        "systemctl stop digestd\n", tmp_path)
+    """Once more if the origin, asked beside a peer that stood still for a
+    moment, was the first to answer."""
+    for attempted in range(3):
+        began = time.monotonic()
+        said = first_remote_hit(tmp_path / str(attempted))
+        if 'detail="hedge"' not in said:
+            break
     assert 'detail="peer=cache1"' in said, said
     assert time.monotonic() - began < FIRST_HIT_S * scd.SLOW
 
