@@ -36,8 +36,10 @@ static int coder_empty_encode(const struct scd__shape *shape,
 }
 
 static int coder_empty_decode(const struct scd__shape *shape,
-			      struct scd__reader *in, uint8_t *bits)
+			      struct scd__reader *in, uint8_t *bits,
+			      const struct scd__coder_work *work)
 {
+	(void)work;
 	if (!coder_empty_fits(shape, scd__reader_left(in)))
 		return SCD_EFORMAT;
 	memset(bits, 0, (size_t)scd__array_bytes(shape->nbits));
@@ -57,11 +59,13 @@ static int coder_stored_encode(const struct scd__shape *shape,
 }
 
 static int coder_stored_decode(const struct scd__shape *shape,
-			       struct scd__reader *in, uint8_t *bits)
+			       struct scd__reader *in, uint8_t *bits,
+			       const struct scd__coder_work *work)
 {
 	size_t len = scd__reader_left(in);
 	unsigned tail = (unsigned)(shape->nbits % 8);
 
+	(void)work;
 	if (!coder_stored_fits(shape, len))
 		return SCD_EFORMAT;
 	memcpy(bits, scd__read_bytes(in, len), len);

@@ -52,16 +52,12 @@ struct scd__coding {
 		      struct scd__writer *out);
 
 	/*
-	 * Decode all that is left in the reader. bits has room for the array.
+	 * Decode all that is left in the reader, as work says; null: as if it
+	 * were all zero. bits has room for the array.
 	 * SCD_EFORMAT: these bytes are not such an array's; bits is undefined.
 	 */
 	int (*decode)(const struct scd__shape *shape, struct scd__reader *in,
-		      uint8_t *bits);
-
-	/* Decode likewise, and as work says. Null: there is one way only. */
-	int (*decode_with)(const struct scd__shape *shape,
-			   struct scd__reader *in, uint8_t *bits,
-			   const struct scd__coder_work *work);
+		      uint8_t *bits, const struct scd__coder_work *work);
 };
 
 /* The coding with an id as found on the wire; null: unknown. */

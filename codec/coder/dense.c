@@ -227,18 +227,8 @@ static int dense_decode_chunk(const struct scd__dense_engine *engine,
 
 int scd__dense_decode(const struct scd__dense_engine *engine,
 		      const struct scd__shape *shape, struct scd__reader *in,
-		      uint8_t *bits)
+		      uint8_t *bits, struct scd__checksum *sum)
 {
-	return scd__dense_decode_with(engine, shape, in, bits,
-				      &(struct scd__coder_work){0});
-}
-
-int scd__dense_decode_with(const struct scd__dense_engine *engine,
-			   const struct scd__shape *shape,
-			   struct scd__reader *in, uint8_t *bits,
-			   const struct scd__coder_work *work)
-{
-	struct scd__checksum *const sum = work->sum;
 	const size_t len = (size_t)scd__array_bytes(shape->nbits);
 	const unsigned log = scd__read_u8(in);
 	struct scd__reader sizes;
@@ -273,17 +263,13 @@ static int dense_dense_encode(const struct scd__shape *shape,
 }
 
 static int dense_dense_decode(const struct scd__shape *shape,
-			      struct scd__reader *in, uint8_t *bits)
+			      struct scd__reader *in, uint8_t *bits,
+			      const struct scd__coder_work *work)
 {
-	return scd__dense_decode(scd__dense_engine(NULL), shape, in, bits);
-}
+	const char *limit = work ? work->limit : NULL;
 
-static int dense_dense_decode_with(const struct scd__shape *shape,
-				   struct scd__reader *in, uint8_t *bits,
-				   const struct scd__coder_work *work)
-{
-	return scd__dense_decode_with(scd__dense_engine(work->limit), shape, in,
-				      bits, work);
+	return scd__dense_decode(scd__dense_engine(limit), shape, in, bits,
+				 work ? work->sum : NULL);
 }
 
 const struct scd__coding scd__coding_dense = {
@@ -292,5 +278,4 @@ const struct scd__coding scd__coding_dense = {
 	.fits = dense_dense_fits,
 	.encode = dense_dense_encode,
 	.decode = dense_dense_decode,
-	.decode_with = dense_dense_decode_with,
 };

@@ -20,15 +20,10 @@ extern const struct scd__coding scd__coding_dense;
 int scd__dense_encode(const struct scd__dense_engine *engine,
 		      const struct scd__shape *shape, const uint8_t *bits,
 		      struct scd__writer *out);
+
+/* sum: as that of struct scd__coder_work, or null. */
 int scd__dense_decode(const struct scd__dense_engine *engine,
 		      const struct scd__shape *shape, struct scd__reader *in,
-		      uint8_t *bits);
-
-/* Decode with a given one, and add up as decode_with() of struct scd__coding
- * does; the limit of work does not count. */
-int scd__dense_decode_with(const struct scd__dense_engine *engine,
-			   const struct scd__shape *shape,
-			   struct scd__reader *in, uint8_t *bits,
-			   const struct scd__coder_work *work);
+		      uint8_t *bits, struct scd__checksum *sum);
 
 #endif

@@ -97,12 +97,14 @@ static int gaps_get_array(struct scd__gap_decoder *d,
 }
 
 static int gaps_gaps_decode(const struct scd__shape *shape,
-			    struct scd__reader *in, uint8_t *bits)
+			    struct scd__reader *in, uint8_t *bits,
+			    const struct scd__coder_work *work)
 {
 	struct scd__gap_model model;
 	struct scd__gap_decoder d;
 	int error;
 
+	(void)work;
 	if (!gaps_gaps_fits(shape, scd__reader_left(in)))
 		return SCD_EFORMAT;
 	d.state = scd__read_u32(in);

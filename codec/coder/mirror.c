@@ -73,16 +73,15 @@ static int mirror_encode(const struct scd__coding *plain,
 }
 
 /* Adds nothing up: what is decoded is the other way round. */
-static int mirror_decode_with(const struct scd__coding *plain,
-			      const struct scd__shape *shape,
-			      struct scd__reader *in, uint8_t *bits,
-			      const struct scd__coder_work *work)
+static int mirror_decode(const struct scd__coding *plain,
+			 const struct scd__shape *shape, struct scd__reader *in,
+			 uint8_t *bits, const struct scd__coder_work *work)
 {
-	const struct scd__coder_work same = {.limit = work->limit};
+	const struct scd__coder_work same = {
+		.limit = work ? work->limit : NULL,
+	};
 	const struct scd__shape other = mirror_shape(shape);
-	int error = plain->decode_with
-			    ? plain->decode_with(&other, in, bits, &same)
-			    : plain->decode(&other, in, bits);
+	int error = plain->decode(&other, in, bits, &same);
 
 	if (!error)
 		mirror_flip(bits, bits, shape->nbits);
@@ -106,19 +105,12 @@ static int mirror_decode_with(const struct scd__coding *plain,
 	{                                                                      \
 		return mirror_encode(&scd__coding_##name, shape, bits, out);   \
 	}                                                                      \
-	static int mirror_##name##_decode(const struct scd__shape *shape,      \
-					  struct scd__reader *in,              \
-					  uint8_t *bits)                       \
-	{                                                                      \
-		return mirror_decode_with(&scd__coding_##name, shape, in,      \
-					  bits, &(struct scd__coder_work){0}); \
-	}                                                                      \
-	static int mirror_##name##_decode_with(                                \
+	static int mirror_##name##_decode(                                     \
 		const struct scd__shape *shape, struct scd__reader *in,        \
 		uint8_t *bits, const struct scd__coder_work *work)             \
 	{                                                                      \
-		return mirror_decode_with(&scd__coding_##name, shape, in,      \
-					  bits, work);                         \
+		return mirror_decode(&scd__coding_##name, shape, in, bits,     \
+				     work);                                    \
 	}
 
 MIRRORED(dense)
@@ -131,7 +123,6 @@ const struct scd__coding scd__coding_mirrored_dense = {
 	.fits = mirror_dense_fits,
 	.encode = mirror_dense_encode,
 	.decode = mirror_dense_decode,
-	.decode_with = mirror_dense_decode_with,
 };
 
 const struct scd__coding scd__coding_mirrored_gaps = {
@@ -140,7 +131,6 @@ const struct scd__coding scd__coding_mirrored_gaps = {
 	.fits = mirror_gaps_fits,
 	.encode = mirror_gaps_encode,
 	.decode = mirror_gaps_decode,
-	.decode_with = mirror_gaps_decode_with,
 };
 
 const struct scd__coding scd__coding_mirrored_sparse = {
@@ -149,5 +139,4 @@ const struct scd__coding scd__coding_mirrored_sparse = {
 	.fits = mirror_sparse_fits,
 	.encode = mirror_sparse_encode,
 	.decode = mirror_sparse_decode,
-	.decode_with = mirror_sparse_decode_with,
 };

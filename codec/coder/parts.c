@@ -51,7 +51,7 @@ int scd__part_decode(unsigned id, const struct scd__shape *shape,
 							  : SCD_EFORMAT;
 	if (!coding || !scd__coder_believes(coding, shape, len))
 		return SCD_EFORMAT;
-	if (coding->decode(shape, in, bits))
+	if (coding->decode(shape, in, bits, NULL))
 		return SCD_EFORMAT;
 	if (scd__count_ones(bits, (size_t)scd__array_bytes(shape->nbits)) !=
 	    shape->nones)

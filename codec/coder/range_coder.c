@@ -252,7 +252,7 @@ static void range_decode_array(struct decoder *d,
 }
 
 static int range_decode(const struct scd__shape *shape, struct scd__reader *in,
-			uint8_t *bits)
+			uint8_t *bits, const struct scd__coder_work *work)
 {
 	struct decoder d = {
 		.range = range_full,
@@ -260,6 +260,7 @@ static int range_decode(const struct scd__shape *shape, struct scd__reader *in,
 		.end = in->end,
 	};
 
+	(void)work;
 	if (in->at != in->end && in->end[-1] == 0)
 		return SCD_EFORMAT; /* not as an encoder ends */
 	for (int i = 0; i < 8; i++)

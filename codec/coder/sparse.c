@@ -310,19 +310,14 @@ int scd__sparse_decode(const struct scd__sparse_engine *engine,
 	return scd__reader_left(in) > 0 ? SCD_EFORMAT : SCD_OK;
 }
 
-static int sparse_sparse_decode(const struct scd__shape *shape,
-				struct scd__reader *in, uint8_t *bits)
-{
-	return scd__sparse_decode(scd__sparse_engine(NULL), shape, in, bits);
-}
-
 /* Adds nothing up: a chunk has gone from the near caches when it is ready. */
-static int sparse_sparse_decode_with(const struct scd__shape *shape,
-				     struct scd__reader *in, uint8_t *bits,
-				     const struct scd__coder_work *work)
+static int sparse_sparse_decode(const struct scd__shape *shape,
+				struct scd__reader *in, uint8_t *bits,
+				const struct scd__coder_work *work)
 {
-	return scd__sparse_decode(scd__sparse_engine(work->limit), shape, in,
-				  bits);
+	const char *limit = work ? work->limit : NULL;
+
+	return scd__sparse_decode(scd__sparse_engine(limit), shape, in, bits);
 }
 
 const struct scd__coding scd__coding_sparse = {
@@ -331,5 +326,4 @@ const struct scd__coding scd__coding_sparse = {
 	.fits = sparse_sparse_fits,
 	.encode = sparse_sparse_encode,
 	.decode = sparse_sparse_decode,
-	.decode_with = sparse_sparse_decode_with,
 };

@@ -201,13 +201,12 @@ int scd__frame_payload(const uint8_t *in, const struct scd_digest_info *info,
 	const struct scd__shape shape = {info->nbits, info->ncoded};
 	struct scd__reader r = scd__frame_reader(in, info);
 
-	return scd__coding_find(info->coding)->decode(&shape, &r, bits);
+	return scd__coding_find(info->coding)->decode(&shape, &r, bits, NULL);
 }
 
 int scd__frame_verified(const uint8_t *in, const struct scd_digest_info *info,
 			uint8_t *bits, const char *limit)
 {
-	const struct scd__coding *coding = scd__coding_find(info->coding);
 	const struct scd__shape shape = {info->nbits, info->ncoded};
 	const uint8_t *end = bits + scd__array_bytes(info->nbits);
 	struct scd__reader r = scd__frame_reader(in, info);
@@ -216,9 +215,7 @@ int scd__frame_verified(const uint8_t *in, const struct scd_digest_info *info,
 	int error;
 
 	scd__checksum_begin(&sum, bits, seed_array);
-	error = coding->decode_with
-			? coding->decode_with(&shape, &r, bits, &work)
-			: coding->decode(&shape, &r, bits);
+	error = scd__coding_find(info->coding)->decode(&shape, &r, bits, &work);
 	if (error)
 		return error;
 	if (scd__checksum_finish(&sum, end) != info->checksum)

@@ -19,7 +19,7 @@ static int bench_coder_dense_decode(const struct bench_coder *c,
 				    const struct bench_array *like,
 				    uint8_t *bits)
 {
-	return scd__dense_decode(c->how, &like->shape, in, bits);
+	return scd__dense_decode(c->how, &like->shape, in, bits, NULL);
 }
 
 static int bench_coder_sparse_encode(const struct bench_coder *c,
@@ -54,7 +54,7 @@ static int bench_coder_coding_decode(const struct bench_coder *c,
 {
 	const struct scd__coding *coding = c->how;
 
-	return coding->decode(&like->shape, in, bits);
+	return coding->decode(&like->shape, in, bits, NULL);
 }
 
 static int bench_coder_bytewise_encode(const struct bench_coder *c,

@@ -58,7 +58,7 @@ static int decode(const struct scd__coding *coding,
 {
 	struct scd__reader r = scd__reader(in, len);
 
-	return coding->decode(shape, &r, bits);
+	return coding->decode(shape, &r, bits, NULL);
 }
 
 /* Encode, twice; into what it needs, and into one byte less; decode. */

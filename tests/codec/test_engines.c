@@ -53,7 +53,7 @@ static bool decode_by(const struct trial *t, size_t engine,
 		*error = SCD_EBASE;
 		if (scd__dense_engines[engine]->available())
 			*error = scd__dense_decode(scd__dense_engines[engine],
-						   &t->shape, in, bits);
+						   &t->shape, in, bits, NULL);
 		return true;
 	case SCD_CODING_SPARSE:
 		if (engine >= scd__sparse_nengines)
@@ -75,7 +75,7 @@ static bool decode_by(const struct trial *t, size_t engine,
 	case SCD_CODING_MIRRORED_SPARSE:
 		break;
 	}
-	*error = scd__coding_find(t->coding)->decode(&t->shape, in, bits);
+	*error = scd__coding_find(t->coding)->decode(&t->shape, in, bits, NULL);
 	return engine == 0;
 }
 

@@ -38,7 +38,7 @@ static int decode_by(const struct scd__sparse_engine *engine,
 	struct scd__reader r = scd__reader(code, len);
 
 	if (!engine)
-		return scd__coding_gaps.decode(shape, &r, bits);
+		return scd__coding_gaps.decode(shape, &r, bits, NULL);
 	return scd__sparse_decode(engine, shape, &r, bits);
 }
 

@@ -80,16 +80,14 @@ static inline void coding_engines(enum scd_coding coding,
 	for (size_t i = 0; coding == SCD_CODING_DENSE &&
 			   i < scd__dense_nengines; i++) {
 		struct scd__reader r = scd__reader(payload->at, payload->left);
-
 		struct scd__checksum sum;
-		const struct scd__coder_work work = {.sum = &sum};
 
 		if (!scd__dense_engines[i]->available())
 			continue;
 		scd__checksum_begin(&sum, bits, 0);
 		coding_must_agree(
-			scd__dense_decode_with(scd__dense_engines[i], shape, &r,
-					       bits, &work),
+			scd__dense_decode(scd__dense_engines[i], shape, &r,
+					  bits, &sum),
 			bits, good, expected, shape->nbits);
 		if (good)
 			coding_sum_must_agree(&sum, shape);
@@ -127,8 +125,8 @@ static inline void coding_decode(enum scd_coding coding,
 		coding_engines(coding, shape, payload, good, expected);
 		return;
 	}
-	coding_must_agree(c->decode(shape, &r, bits), bits, good, expected,
-			  shape->nbits);
+	coding_must_agree(c->decode(shape, &r, bits, NULL), bits, good,
+			  expected, shape->nbits);
 }
 
 /* Make an array of what is left. */

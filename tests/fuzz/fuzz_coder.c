@@ -30,7 +30,7 @@ static void try_decode(const struct scd__shape *shape, const uint8_t *data,
 	for (unsigned id = 0; (coding = scd__coding_find(id)); id++) {
 		struct scd__reader r = scd__reader(data, len);
 
-		if (coding->decode(shape, &r, bits) != SCD_OK)
+		if (coding->decode(shape, &r, bits, NULL) != SCD_OK)
 			continue;
 		fuzz_must(ones(bits, shape->nbits) == shape->nones);
 		if (shape->nbits % 8)
@@ -55,7 +55,8 @@ static void try_encode(uint64_t nbits, const uint8_t *data, size_t len)
 	fuzz_must(scd__coder_encode(&shape, bits, &w, &id) == SCD_OK);
 	fuzz_must(scd__coding_find(id)->fits(&shape, scd__writer_len(&w)));
 	r = scd__reader(out, scd__writer_len(&w));
-	fuzz_must(scd__coding_find(id)->decode(&shape, &r, back) == SCD_OK);
+	fuzz_must(scd__coding_find(id)->decode(&shape, &r, back, NULL) ==
+		  SCD_OK);
 	fuzz_must(memcmp(bits, back, bytes) == 0);
 }
 
