@@ -461,28 +461,7 @@ bool field_name_begins(const char *name, size_t len, const char *with)
 	X("Transfer-Encoding")            \
 	X("Upgrade")
 
-/* The bits of their names: a constant. */
-static uint64_t fields_hop_by_hop_bits(void)
-{
-#define X(name) | field_name_bit(name, sizeof(name) - 1)
-	return 0 FIELDS_HOP_BY_HOP(X);
-#undef X
-}
-
-bool field_is_hop_by_hop(const char *name, size_t len)
-{
-#define X(name) name,
-	static const char *const names[] = { FIELDS_HOP_BY_HOP(X) };
-#undef X
-
-	if (!(field_name_bit(name, len) & fields_hop_by_hop_bits()))
-		return false; /* only saves time */
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (field_name_is(name, names[i]))
-			return true;
-	}
-	return false;
-}
+FIELD_NAMES_HAVE(field_is_hop_by_hop, FIELDS_HOP_BY_HOP)
 
 /* Connection's own lines go later: they are read until then. */
 static void fields_mark_named(struct field_names *names, const void *arg)
@@ -521,8 +500,8 @@ void fields_remove_hop_by_hop(struct fields *f)
 {
 	size_t kept = 0;
 
-	if (!(f->names & fields_hop_by_hop_bits())) /* only saves time */
-		return;
+	if (!(f->names & FIELD_NAMES_BITS(FIELDS_HOP_BY_HOP)))
+		return; /* only saves time */
 	fields_remove_named(f, f);
 	for (size_t i = 0; i < f->nlines; i++) {
 		if (!field_is_hop_by_hop(f->lines[i].name,

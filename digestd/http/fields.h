@@ -183,6 +183,23 @@ static inline bool field_is(const struct field *line, const char *name)
 	return field_has_name(line, name, strlen(name));
 }
 
+#define FIELD_NAMES_BIT(own) | field_name_bit(own, sizeof(own) - 1)
+#define FIELD_NAMES_IS(own) \
+	|| (len == sizeof(own) - 1 && field_name_is(name, own))
+
+/* The bits of a list of names, LIST(X), which says X("Name") for each: a
+ * constant. */
+#define FIELD_NAMES_BITS(LIST) (UINT64_C(0) LIST(FIELD_NAMES_BIT))
+
+/* Makes a function of it: whether a name of len bytes is one of them. Their
+ * bits say no to most. */
+#define FIELD_NAMES_HAVE(function, LIST)                                      \
+	bool function(const char *name, size_t len)                           \
+	{                                                                     \
+		return (field_name_bit(name, len) & FIELD_NAMES_BITS(LIST)) && \
+		       (false LIST(FIELD_NAMES_IS));                          \
+	}
+
 /* Whether a part equals a string, without regard to case. As above, for the
  * thousands of elements of a list. */
 static inline bool field_part_is(struct field_part part, const char *text)

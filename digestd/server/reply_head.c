@@ -96,7 +96,7 @@ void reply_head_add(struct reply_head *h, const char *name, const char *value)
 	reply_head_add_field(h, &f);
 }
 
-#define SERVER_FIELDS(X)     \
+#define SERVER_FIELDS(X)       \
 	X("Connection")        \
 	X("Content-Length")    \
 	X("Keep-Alive")        \
@@ -105,22 +105,7 @@ void reply_head_add(struct reply_head *h, const char *name, const char *value)
 	X("Transfer-Encoding") \
 	X("Upgrade")
 
-/* The bits of their names: a constant. */
-static uint64_t server_fields_bits(void)
-{
-#define X(name) | field_name_bit(name, sizeof(name) - 1)
-	return 0 SERVER_FIELDS(X);
-#undef X
-}
-
-bool server_writes_field(const char *name, size_t len)
-{
-	if (!(field_name_bit(name, len) & server_fields_bits()))
-		return false; /* only saves time */
-#define X(own) || (len == sizeof(own) - 1 && field_name_is(name, own))
-	return false SERVER_FIELDS(X);
-#undef X
-}
+FIELD_NAMES_HAVE(server_writes_field, SERVER_FIELDS)
 
 bool reply_head_add_fields(struct reply_head *h, const struct fields *fields)
 {
