@@ -14,12 +14,7 @@
 #include "cachesim/world/nodes.h"
 #include "cachesim/world/world.h"
 
-enum {
-	WALL_S = 1700000000, /* when the world begins */
-	LOOPS_RAN = 4, /* places that an event runs code of, at most, mostly */
-	LOOPS_UNKNOWN = LOOPS_RAN + 1,
-	LOOPS_ALL,
-};
+enum { WALL_S = 1700000000 }; /* when the world begins */
 
 struct loop {
 	struct call_queue posted, deferred;
@@ -37,12 +32,8 @@ struct loop {
 static struct loop *loops;
 static struct loop *loops_at[NODES_MAX]; /* of each place */
 static struct node_set loops_places;     /* that have some */
-static struct loops_ran {
-	unsigned places[LOOPS_RAN]; /* ascending */
-	unsigned n; /* above LOOPS_RAN: not known, as of an event that says
-		       nothing, and of one that says more than there is room
-		       for */
-} loops_ran = { .n = LOOPS_UNKNOWN };    /* see world_loop_runs() */
+static struct node_set loops_ran;        /* see world_loop_runs() */
+static bool loops_ran_known;
 static size_t loops_waiting; /* calls in all loops */
 static struct loop_timer *loop_timers;
 int64_t world_loop_ahead_s;
@@ -82,32 +73,11 @@ static bool loop_has_calls(const struct loop *loop)
 	return loop->posted.head || loop->deferred.head;
 }
 
-/* Most often as the only one. */
-static void loop_ran_add(unsigned place)
-{
-	unsigned at = loops_ran.n;
-
-	if (at > LOOPS_RAN)
-		return;
-	while (at && loops_ran.places[at - 1] > place)
-		at--;
-	if (at && loops_ran.places[at - 1] == place)
-		return;
-	if (loops_ran.n == LOOPS_RAN) {
-		loops_ran.n = LOOPS_ALL;
-		return;
-	}
-	for (unsigned i = loops_ran.n++; i > at; i--)
-		loops_ran.places[i] = loops_ran.places[i - 1];
-	loops_ran.places[at] = place;
-}
-
 void world_loop_runs(int place)
 {
-	if (loops_ran.n == LOOPS_UNKNOWN)
-		loops_ran.n = 0;
+	loops_ran_known = true;
 	if (place >= 0 && place < NODES_MAX) /* others are no nodes */
-		loop_ran_add((unsigned)place);
+		node_set_add(&loops_ran, (unsigned)place);
 }
 
 static void loop_wait_at(unsigned place)
@@ -127,17 +97,12 @@ static void loop_wait_at(unsigned place)
  * new to do. */
 void world_loop_wait(void)
 {
-	const struct loops_ran ran = loops_ran;
-	unsigned place = node_set_from(&loops_places, 0);
+	const struct node_set ran = loops_ran_known ? loops_ran : loops_places;
+	unsigned place = node_set_from(&ran, 0);
 
-	loops_ran.n = LOOPS_UNKNOWN;
-	if (ran.n <= LOOPS_RAN) {
-		for (unsigned i = 0; i < ran.n; i++)
-			loop_wait_at(ran.places[i]);
-		return;
-	}
-	for (; place < NODES_MAX;
-	     place = node_set_from(&loops_places, place + 1))
+	loops_ran = (struct node_set){ 0 };
+	loops_ran_known = false;
+	for (; place < NODES_MAX; place = node_set_from(&ran, place + 1))
 		loop_wait_at(place);
 }
 
