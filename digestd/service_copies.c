@@ -114,13 +114,14 @@ void service_hand_over(struct service *s, void (*over)(void *arg))
 void service_on_lie(void *service, const char *name, uint64_t instance)
 {
 	struct service *s = service;
+	const int64_t now_ms = loop_now_ms(s->loop);
 
 	log_write(LOG_WARNING, "service", "peer %s: has sent wrong responses: "
 		  "it is left alone, and what came from there is purged here",
 		  name);
 	purge_source(&s->purger, name);
-	digest_api_suspect(s->api, instance,
-			   loop_now_ms(s->loop) + s->config->quarantine_ms);
+	digest_api_suspect(s->api, instance, now_ms,
+			   now_ms + s->config->quarantine_ms);
 }
 
 /* Copies */

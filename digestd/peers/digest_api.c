@@ -152,39 +152,55 @@ static int digest_api_add_links(const struct digest_api *api, struct fields *f,
 	return 0;
 }
 
-/* Adds what the node says of itself. */
+/* What the node says of itself; "": nothing. With the lock held. */
+static void digest_api_write_node(const struct digest_api *api,
+				  char text[DIGEST_NODE_BYTES])
+{
+	const struct digest_node node = { api->says_leases, api->leases,
+					  api->draining };
+
+	digest_node_write(&node, text);
+}
+
 static int digest_api_add_node(struct digest_api *api, struct fields *f)
 {
 	char text[DIGEST_NODE_BYTES];
-	struct digest_node node;
-	bool says;
 
 	pthread_mutex_lock(&api->lock);
-	says = api->says_leases || api->draining;
-	node = (struct digest_node){ api->says_leases, api->leases,
-				     api->draining };
+	digest_api_write_node(api, text);
 	pthread_mutex_unlock(&api->lock);
-	digest_node_write(&node, text);
-	return says ? fields_add(f, DIGEST_NODE, text) : 0;
+	return *text ? fields_add(f, DIGEST_NODE, text) : 0;
 }
 
-/* Adds whom it suspects. */
-static int digest_api_add_suspects(struct digest_api *api, int64_t now_ms,
-				   struct fields *f)
+enum { DIGEST_API_SUSPECTS_BYTES = DIGEST_SUSPECTS_MAX * 20 };
+
+/* Whom it suspects; "": nobody. With the lock held. */
+static void digest_api_write_suspects(const struct digest_api *api,
+				      int64_t now_ms,
+				      char text[DIGEST_API_SUSPECTS_BYTES])
 {
-	char text[DIGEST_SUSPECTS_MAX * 20] = "";
 	size_t len = 0;
 
-	pthread_mutex_lock(&api->lock);
+	*text = '\0';
 	for (size_t i = 0; i < DIGEST_SUSPECTS_MAX; i++) {
 		if (api->suspects[i].until_ms > now_ms)
-			len += (size_t)snprintf(text + len, sizeof(text) - len,
+			len += (size_t)snprintf(text + len,
+						DIGEST_API_SUSPECTS_BYTES - len,
 						"%s%016" PRIx64,
 						len ? ", " : "",
 						api->suspects[i].instance);
 	}
+}
+
+static int digest_api_add_suspects(struct digest_api *api, int64_t now_ms,
+				   struct fields *f)
+{
+	char text[DIGEST_API_SUSPECTS_BYTES];
+
+	pthread_mutex_lock(&api->lock);
+	digest_api_write_suspects(api, now_ms, text);
 	pthread_mutex_unlock(&api->lock);
-	return len ? fields_add(f, DIGEST_SUSPECTS, text) : 0;
+	return *text ? fields_add(f, DIGEST_SUSPECTS, text) : 0;
 }
 
 /* The generation that an answer leads to. */
@@ -469,6 +485,12 @@ static void digest_api_wake_all(struct digest_api *api)
 {
 	while (api->waiting)
 		digest_api_wake(api->waiting);
+}
+
+/* The same where nobody will be kept waiting. */
+static void digest_api_end_all(struct digest_api *api)
+{
+	digest_api_wake_all(api);
 	digest_api_wake_streams(api, true);
 }
 
@@ -639,11 +661,16 @@ void digest_api_name_hash(struct digest_api *api, const char name[TOKEN_BYTES])
 
 void digest_api_say_leases(struct digest_api *api, bool leases)
 {
+	char text[DIGEST_NODE_BYTES];
+	bool new;
+
 	pthread_mutex_lock(&api->lock);
-	if (api->leases != leases || !api->says_leases)
-		digest_api_wake_streams(api, true);
+	new = api->leases != leases || !api->says_leases;
 	api->says_leases = true;
 	api->leases = leases;
+	digest_api_write_node(api, text);
+	if (new)
+		digest_api_note_all(api, DIGEST_NOTE_NODE, text);
 	pthread_mutex_unlock(&api->lock);
 }
 
@@ -709,14 +736,17 @@ static size_t digest_api_suspect_place(const struct digest_api *api,
 }
 
 void digest_api_suspect(struct digest_api *api, uint64_t instance,
-			int64_t until_ms)
+			int64_t now_ms, int64_t until_ms)
 {
+	char text[DIGEST_API_SUSPECTS_BYTES];
 	size_t place;
 
 	pthread_mutex_lock(&api->lock);
 	place = digest_api_suspect_place(api, instance);
 	api->suspects[place].instance = instance;
 	api->suspects[place].until_ms = until_ms;
+	digest_api_write_suspects(api, now_ms, text);
+	digest_api_note_all(api, DIGEST_NOTE_SUSPECTS, text);
 	digest_api_wake_all(api);
 	pthread_mutex_unlock(&api->lock);
 }
@@ -725,7 +755,7 @@ void digest_api_hand_over(struct digest_api *api)
 {
 	pthread_mutex_lock(&api->lock);
 	api->handed_over = true;
-	digest_api_wake_all(api);
+	digest_api_end_all(api);
 	pthread_mutex_unlock(&api->lock);
 }
 
@@ -752,6 +782,6 @@ void digest_api_drain(struct digest_api *api)
 {
 	pthread_mutex_lock(&api->lock);
 	api->draining = true;
-	digest_api_wake_all(api);
+	digest_api_end_all(api);
 	pthread_mutex_unlock(&api->lock);
 }

@@ -40,6 +40,8 @@ struct sockaddr;
 	  "bytes of deltas of requested URIs sent") \
 	X(streams,          "streams of deltas begun", \
 	  "streams of deltas of requested URIs begun") \
+	X(stream_notes,     "notes sent in streams of deltas", \
+	  "notes sent in streams of deltas of requested URIs") \
 	X(not_modified,     "digest requests answered with nothing new", \
 	  "requests for requested URIs answered with nothing new") \
 	X(array_refused,    "requests for an array that were put off", \
@@ -68,15 +70,15 @@ int digest_api_new(struct digest_api **out, int64_t max_wait_s,
 void digest_api_name_hash(struct digest_api *api,
 			  const char name[TOKEN_BYTES]);
 
-/* Says in each answer from now on whether this node asks for leases, and grants
- * them; until then nothing is said of it. Another word than before ends
- * streams, so that it is heard. */
+/* Says from now on whether this node asks for leases, and grants them; until
+ * then nothing is said of it. Another word than before is noted in streams. */
 void digest_api_say_leases(struct digest_api *api, bool leases);
 
 /* Names an instance in each answer up to a time [loop_now_ms()] as one that has
- * sent something wrong, and answers who waits, so that they hear of it. */
+ * sent something wrong; notes it in streams, and answers who waits, so that
+ * they hear of it. */
 void digest_api_suspect(struct digest_api *api, uint64_t instance,
-			int64_t until_ms);
+			int64_t now_ms, int64_t until_ms);
 
 /*
  * Has make(arg, sector, from, out) called, in a worker's thread, for each

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 
+#include "digestd/mesh/digest_stream.h"
 #include "digestd/peers/digest_api.h"
 #include "digestd/peers/digest_request.h"
 
@@ -71,9 +72,13 @@ struct digest_answer digest_api_answer_to(const struct digest_api *api,
 bool digest_api_start_stream(struct digest_api *api, struct exchange *x,
 			     const struct digest_request *r);
 
-/* There is a publication; or, if they end, something that is said in answers
- * only. With the lock held. */
+/* There is a publication; or they end, for their readers to ask again. With the
+ * lock held. */
 void digest_api_wake_streams(struct digest_api *api, bool end);
+
+/* Sends a note to all who read streams. With the lock held. */
+void digest_api_note_all(struct digest_api *api, enum digest_note kind,
+			 const char *text);
 
 /* Begins the fields of 200, 226 and 304 of any digest, to be freed in any case.
  * Returns 0 or -ENOMEM. */

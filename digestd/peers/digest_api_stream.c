@@ -42,7 +42,8 @@ struct digest_stream_reply {
 	/* under the interface's lock */
 	unsigned users;
 	bool posted;
-	bool ends; /* the interface has something else to say */
+	bool ends; /* the node does, or another process answers for it */
+	struct blob *notes[DIGEST_NOTES]; /* to be taken; null: none */
 	struct digest_stream_reply *next, **link; /* link null: not listed */
 
 	struct loop_call wake;
@@ -58,6 +59,8 @@ static void digest_stream_reply_unref(struct digest_stream_reply *s)
 	if (users)
 		return;
 	digest_stream_end(&s->stream);
+	for (unsigned i = 0; i < DIGEST_NOTES; i++)
+		blob_unref(s->notes[i]);
 	free(s);
 }
 
@@ -74,16 +77,44 @@ static void digest_stream_reply_on_wake(void *arg)
 	digest_stream_reply_unref(s);
 }
 
+/* With the lock held, as all to the next function. */
+static void digest_stream_reply_wake(struct digest_stream_reply *s)
+{
+	if (s->posted)
+		return;
+	s->posted = true;
+	s->users++;
+	loop_post(s->loop, &s->wake);
+}
+
 void digest_api_wake_streams(struct digest_api *api, bool end)
 {
 	for (struct digest_stream_reply *s = api->streams; s; s = s->next) {
 		s->ends |= end;
-		if (s->posted)
-			continue;
-		s->posted = true;
-		s->users++;
-		loop_post(s->loop, &s->wake);
+		digest_stream_reply_wake(s);
 	}
+}
+
+static void digest_stream_reply_note(struct digest_stream_reply *s,
+				     enum digest_note kind, struct blob *note)
+{
+	blob_unref(s->notes[kind]);
+	s->notes[kind] = blob_ref(note);
+	digest_stream_reply_wake(s);
+}
+
+/* Without memory a stream ends, so that its reader asks, and is answered. */
+void digest_api_note_all(struct digest_api *api, enum digest_note kind,
+			 const char *text)
+{
+	struct blob *note = digest_note_make(kind, text, strlen(text));
+
+	for (struct digest_stream_reply *s = api->streams; s && note;
+	     s = s->next)
+		digest_stream_reply_note(s, kind, note);
+	if (!note)
+		digest_api_wake_streams(api, true);
+	blob_unref(note);
 }
 
 /* When it has been quiet for too long, at a time of its group's. */
@@ -139,23 +170,50 @@ static void digest_stream_reply_release(void *arg)
 	digest_stream_reply_unref(arg);
 }
 
+/* With the lock held. */
+static void digest_stream_reply_take_notes(struct digest_stream_reply *s)
+{
+	for (unsigned i = 0; i < DIGEST_NOTES; i++) {
+		if (!s->notes[i])
+			continue;
+		digest_stream_add(&s->stream, i, s->notes[i]);
+		s->notes[i] = NULL;
+		peers_digest_api_count(&s->api->counters.stream_notes, 1);
+	}
+}
+
 /* What to read from, with one user more; null: the stream is to end. */
 static struct publication *
-digest_stream_reply_source(const struct digest_stream_reply *s)
+digest_stream_reply_source(struct digest_stream_reply *s)
 {
 	struct publication *p = NULL;
 
 	pthread_mutex_lock(&s->api->lock);
-	if (!s->ends && !s->over)
+	if (!s->ends && !s->over) {
 		p = publication_ref(s->api->recent[0]);
+		digest_stream_reply_take_notes(s);
+	}
 	pthread_mutex_unlock(&s->api->lock);
 	return p;
+}
+
+/* So many bytes of frames have gone out: there is nothing to say about them
+ * soon. */
+static void digest_stream_reply_count(struct digest_stream_reply *s, size_t n)
+{
+	if (!n)
+		return;
+	s->quiet = false;
+	s->told_ms = loop_now_ms(s->loop);
+	peers_digest_api_count(&s->api->counters.delta_sent, 1);
+	peers_digest_api_count(&s->api->counters.delta_sent_bytes, n);
 }
 
 static ssize_t digest_stream_reply_read(void *arg, void *buf, size_t cap)
 {
 	struct digest_stream_reply *s = arg;
 	struct publication *p = digest_stream_reply_source(s);
+	const size_t noted = s->stream.noted;
 	bool over = !p;
 	size_t n = over ? digest_stream_finish(&s->stream, buf, cap)
 			: digest_stream_read(&s->stream, p, buf, cap, &over);
@@ -168,10 +226,7 @@ static ssize_t digest_stream_reply_read(void *arg, void *buf, size_t cap)
 	}
 	if (!n)
 		return over ? BODY_END : BODY_WAIT;
-	s->quiet = false;
-	s->told_ms = loop_now_ms(s->loop);
-	peers_digest_api_count(&s->api->counters.delta_sent, 1);
-	peers_digest_api_count(&s->api->counters.delta_sent_bytes, n);
+	digest_stream_reply_count(s, n - (s->stream.noted - noted));
 	return (ssize_t)n;
 }
 

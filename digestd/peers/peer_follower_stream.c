@@ -1,7 +1,7 @@
 /*
  * Streams of frames (mesh/digest_stream.h), where they come in. What has come
  * is kept until it is a whole frame and the decoder has done with the ones
- * before; of more than that the peer has to wait.
+ * before; of more than that the peer has to wait. Notes are taken as they come.
  */
 #include <string.h>
 
@@ -13,6 +13,9 @@
 enum {
 	STATUS_DELTA = 226,
 	KEPT_BYTES = 65536, /* of whole frames */
+	SAYS_PACE_MS = 1000,
+	SAYS_MOST = 16, /* notes of a node on itself and others, in that time:
+			 * each of them may change what is known of all peers */
 };
 
 bool peer_follower_is_stream(unsigned status, const struct fields *fields)
@@ -38,26 +41,89 @@ void peer_follower_begin_stream(struct peer *p, struct fetch *fetch)
 	peer_follower_act(p, &actions);
 }
 
+/* Whether it may say so much of itself. */
+static bool peer_follower_may_say(struct peer *p)
+{
+	struct update *u = &p->update;
+	const int64_t now_ms = loop_now_ms(p->follow->loop);
+
+	if (now_ms - u->says_since_ms >= SAYS_PACE_MS) {
+		u->says_since_ms = now_ms;
+		u->nsays = 0;
+	}
+	return ++u->nsays <= SAYS_MOST;
+}
+
+/* What an answer would have said in a field. */
+static void peer_follower_take_said(struct peer *p, const char *name,
+				    const uint8_t *body, size_t len)
+{
+	struct update *u = &p->update;
+	struct fields said;
+
+	u->nsuspects = 0;
+	fields_init(&said);
+	if (!fields_add_n(&said, name, strlen(name), (const char *)body, len)) {
+		if (fields_get(&said, DIGEST_NODE))
+			digest_node_read(&said, &u->says);
+		u->nsuspects = digest_suspects_read(&said, u->suspects);
+		peer_follower_take_node(p);
+	}
+	fields_free(&said);
+}
+
+static void peer_follower_on_note(void *arg, enum digest_note kind,
+				  const uint8_t *body, size_t len)
+{
+	struct peer *p = arg;
+
+	switch (kind) {
+	case DIGEST_NOTE_NODE:
+		if (peer_follower_may_say(p))
+			peer_follower_take_said(p, DIGEST_NODE, body, len);
+		return;
+	case DIGEST_NOTE_SUSPECTS:
+		if (peer_follower_may_say(p))
+			peer_follower_take_said(p, DIGEST_SUSPECTS, body, len);
+		return;
+	}
+}
+
+static int peer_follower_sort_stream(struct peer *p, bool *quiet)
+{
+	struct update *u = &p->update;
+	struct digest_stream_input in = {
+		.bytes = u->body.bytes,
+		.len = u->body.len,
+		.most = u->body.most,
+		.on_note = peer_follower_on_note,
+		.arg = p,
+	};
+	int error = digest_stream_sort(&in, quiet);
+
+	u->body.len = in.len;
+	u->whole = in.whole;
+	return error;
+}
+
 bool peer_follower_take_stream(struct peer *p, const void *data, size_t len)
 {
 	const struct digest_expected expected = peer_follower_expected_of(p);
 	struct update *u = &p->update;
-	size_t had;
+	bool quiet = false;
 	int error;
 
 	u->paused = u->whole && u->body.len >= KEPT_BYTES;
 	if (u->paused)
 		return false;
 	error = digest_body_add(&u->body, &expected, data, len);
-	had = u->body.len;
 	if (!error)
-		error = digest_stream_whole(u->body.bytes, &u->body.len,
-					    u->body.most, &u->whole);
+		error = peer_follower_sort_stream(p, &quiet);
 	if (error) {
 		peer_follower_refuse(p, error);
 		return true;
 	}
-	if (u->body.len < had)
+	if (quiet)
 		peer_follower_handle(p, FOLLOWING_QUIET);
 	peer_follower_go_on(p);
 	return true;

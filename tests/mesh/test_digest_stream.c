@@ -3,6 +3,7 @@
  * whatever is published meanwhile, a reader gets each frame from its place on,
  * once and whole, and is told when none leads on.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,13 +86,32 @@ static bool begin(struct digest_stream *s, const struct digest_ask *ask,
 	return digest_stream_begin(s, ask, p, &answer);
 }
 
+/* The notes of an input, one behind the other, each with its kind in front. */
+static char noted[64];
+
+static void on_note(void *arg, enum digest_note kind, const uint8_t *body,
+		    size_t len)
+{
+	size_t had = strlen(noted);
+
+	(void)arg;
+	snprintf(noted + had, sizeof(noted) - had, "%u%.*s,", (unsigned)kind,
+		 (int)len, (const char *)body);
+}
+
 /* What it has got, as far as it is whole frames: which they are. */
 static void check_frames(uint8_t *got, size_t len, uint64_t from, uint64_t to)
 {
-	size_t whole, at = 0;
+	struct digest_stream_input in = {
+		.bytes = got, .len = len, .most = MOST, .on_note = on_note,
+	};
+	size_t at = 0;
+	bool quiet;
 
-	assert_int_equal(digest_stream_whole(got, &len, MOST, &whole), SCD_OK);
-	assert_int_equal(whole, len);
+	assert_int_equal(digest_stream_sort(&in, &quiet), SCD_OK);
+	assert_false(quiet);
+	assert_int_equal(in.whole, in.len);
+	len = in.len;
 	for (uint64_t i = from; i < to; i++) {
 		assert_true(len - at >= frames[i]->len);
 		assert_memory_equal(got + at, frames[i]->bytes, frames[i]->len);
@@ -234,44 +254,66 @@ static const struct {
 	const char *bytes;
 	size_t len, whole;
 	int error;
-	size_t quiet; /* bytes that say that there is none */
+	size_t taken; /* bytes that are none of frames */
+	const char *notes; /* null: none, so what is taken says so */
 } wholes[] = {
-	{ "nothing", "", 0, 0, SCD_OK, 0 },
-	{ "a type", "\1", 1, 0, SCD_OK, 0 },
-	{ "an empty one", "\1\0", 2, 2, SCD_OK, 0 },
-	{ "one, cut", "\1\3ab", 4, 0, SCD_OK, 0 },
-	{ "one", "\1\3abc", 5, 5, SCD_OK, 0 },
-	{ "one and a type", "\1\3abc\2", 6, 5, SCD_OK, 0 },
-	{ "two", "\1\3abc\2\1d", 8, 8, SCD_OK, 0 },
-	{ "half a length", "\1\x83", 2, 0, SCD_OK, 0 },
-	{ "the longest", "\1\16nnnnnnnnnnnnnn", 16, 16, SCD_OK, 0 },
-	{ "too long", "\1\17", 2, 0, SCD_ELIMIT, 0 },
-	{ "a whole one, one too long", "\1\1a\1\xff\1", 6, 3, SCD_ELIMIT, 0 },
+	{ "nothing", "", 0, 0, SCD_OK, 0, NULL },
+	{ "a type", "\1", 1, 0, SCD_OK, 0, NULL },
+	{ "an empty one", "\1\0", 2, 2, SCD_OK, 0, NULL },
+	{ "one, cut", "\1\3ab", 4, 0, SCD_OK, 0, NULL },
+	{ "one", "\1\3abc", 5, 5, SCD_OK, 0, NULL },
+	{ "one and a type", "\1\3abc\2", 6, 5, SCD_OK, 0, NULL },
+	{ "two", "\1\3abc\2\1d", 8, 8, SCD_OK, 0, NULL },
+	{ "half a length", "\1\x83", 2, 0, SCD_OK, 0, NULL },
+	{ "the longest", "\1\16nnnnnnnnnnnnnn", 16, 16, SCD_OK, 0, NULL },
+	{ "too long", "\1\17", 2, 0, SCD_ELIMIT, 0, NULL },
+	{ "a whole one, one too long", "\1\1a\1\xff\1", 6, 3, SCD_ELIMIT, 0,
+	  NULL },
 	{ "far too long", "\1\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 10, 0,
-	  SCD_ELIMIT, 0 },
+	  SCD_ELIMIT, 0, NULL },
 	{ "a length that does not end",
-	  "\1\x80\x80\x80\x80\x80\x80\x80\x80\x80", 10, 0, SCD_EFORMAT, 0 },
-	{ "no news", "\0", 1, 0, SCD_OK, 1 },
-	{ "for long", "\0\0\0", 3, 0, SCD_OK, 3 },
-	{ "before a frame", "\0\1\1a", 4, 3, SCD_OK, 1 },
-	{ "behind one", "\1\1\0\0\0", 5, 3, SCD_OK, 2 },
-	{ "between two", "\1\1a\0\1\1b", 7, 6, SCD_OK, 1 },
-	{ "in half a frame", "\1\3\0\0", 4, 0, SCD_OK, 0 },
+	  "\1\x80\x80\x80\x80\x80\x80\x80\x80\x80", 10, 0, SCD_EFORMAT, 0,
+	  NULL },
+	{ "no news", "\0", 1, 0, SCD_OK, 1, NULL },
+	{ "for long", "\0\0\0", 3, 0, SCD_OK, 3, NULL },
+	{ "before a frame", "\0\1\1a", 4, 3, SCD_OK, 1, NULL },
+	{ "behind one", "\1\1\0\0\0", 5, 3, SCD_OK, 2, NULL },
+	{ "between two", "\1\1a\0\1\1b", 7, 6, SCD_OK, 1, NULL },
+	{ "in half a frame", "\1\3\0\0", 4, 0, SCD_OK, 0, NULL },
+	{ "a note", "\20\2ab", 4, 0, SCD_OK, 4, "0ab," },
+	{ "two, with a frame between", "\20\1a\1\0\21\0", 7, 2, SCD_OK, 5,
+	  "0a,1," },
+	{ "frames behind notes", "\1\0\21\1x\2\1y\1\0\20\0", 12, 7,
+	  SCD_OK, 5, "1x,0," },
+	{ "one, cut", "\20\3ab", 4, 0, SCD_OK, 0, "" },
+	{ "in half a frame", "\1\3\20\0", 4, 0, SCD_OK, 0, "" },
+	{ "one that is not known", "\177\1a\1\0", 5, 2, SCD_OK, 3, "" },
+	{ "none any more", "\200\1a", 3, 3, SCD_OK, 0, "" },
+	{ "one too long", "\20\0\20\17", 4, 0, SCD_ELIMIT, 2, "0," },
 };
 
 static void test_whole(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < NROWS(wholes); i++) {
-		size_t whole = 99, len = wholes[i].len;
+		const char *notes = wholes[i].notes;
 		uint8_t bytes[16] = { 0 };
+		struct digest_stream_input in = {
+			.bytes = bytes, .len = wholes[i].len, .most = 16,
+			.whole = 99, .on_note = on_note,
+		};
+		bool quiet;
 		int error;
 
-		memcpy(bytes, wholes[i].bytes, len);
-		error = digest_stream_whole(bytes, &len, 16, &whole);
-		if (error != wholes[i].error || whole != wholes[i].whole ||
-		    wholes[i].len - len != wholes[i].quiet)
-			fail_msg("%s: %d, %zu", wholes[i].label, error, whole);
+		memcpy(bytes, wholes[i].bytes, in.len);
+		*noted = '\0';
+		error = digest_stream_sort(&in, &quiet);
+		if (error != wholes[i].error || in.whole != wholes[i].whole ||
+		    wholes[i].len - in.len != wholes[i].taken ||
+		    quiet != (!notes && wholes[i].taken) ||
+		    strcmp(noted, notes ? notes : "") != 0)
+			fail_msg("%s: %d, %zu, %s", wholes[i].label, error,
+				 in.whole, noted);
 	}
 }
 
@@ -338,6 +380,58 @@ static void test_ages(void **state)
 	free_frames();
 }
 
+static struct blob *note_of(enum digest_note kind, size_t len)
+{
+	static const uint8_t body[MOST];
+	struct blob *note = digest_note_make(kind, body, len);
+
+	assert_non_null(note);
+	return note;
+}
+
+/* A note comes between two frames, whatever the pieces; a newer one of its kind
+ * in its place. Its reader gets it, and the frames as without. */
+static void test_notes(void **state)
+{
+	static const size_t lens[] = { 0, 1, 127, 128, 300 };
+	static uint8_t got[5 * MOST];
+	struct digest_stream stream;
+	struct source s;
+
+	(void)state;
+	make_frames();
+	source_make(&s, 0, 4);
+	for (size_t i = 0; i < NROWS(lens); i++) {
+		const struct digest_ask ask = ask_from(2);
+		const size_t size = lens[i] + (lens[i] > 127 ? 3 : 2);
+		size_t len = 1;
+		bool over;
+
+		assert_true(begin(&stream, &ask, &s.p));
+		assert_int_equal(digest_stream_read(&stream, &s.p, got, 1,
+						    &over), 1);
+		digest_stream_add(&stream, DIGEST_NOTE_SUSPECTS,
+				  note_of(DIGEST_NOTE_SUSPECTS, 9));
+		digest_stream_add(&stream, DIGEST_NOTE_SUSPECTS,
+				  note_of(DIGEST_NOTE_SUSPECTS, lens[i]));
+		digest_stream_add(&stream, DIGEST_NOTE_NODE,
+				  note_of(DIGEST_NOTE_NODE, 0));
+		while (digest_stream_read(&stream, &s.p, got + len, 1, &over))
+			len++;
+		assert_int_equal(stream.noted, size + 2);
+		assert_int_equal(got[frames[2]->len], DIGEST_NOTE_TYPE);
+		assert_int_equal(got[frames[2]->len + 2], DIGEST_NOTE_TYPE + 1);
+		*noted = '\0';
+		check_frames(got, len, 2, 4);
+		assert_string_equal(noted, "0,1,");
+	}
+	digest_stream_add(&stream, DIGEST_NOTE_NODE,
+			  note_of(DIGEST_NOTE_NODE, 0));
+	digest_stream_end(&stream); /* with one that was not read */
+	list_publication_free(s.list);
+	free_frames();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -347,6 +441,7 @@ int main(void)
 		cmocka_unit_test(test_full_is_smaller),
 		cmocka_unit_test(test_who_begins),
 		cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_notes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -301,8 +301,8 @@ static void test_suspects(void **state)
 	(void)state;
 	publish(1);
 	ask_to_wait(&x, TAG(1));
-	digest_api_suspect(api, 0xabc, now_ms + 100000);
-	digest_api_suspect(api, 0xdef, now_ms + 1);
+	digest_api_suspect(api, 0xabc, now_ms, now_ms + 100000);
+	digest_api_suspect(api, 0xdef, now_ms, now_ms + 1);
 	assert_int_equal(loop_turn(loop, 0), 0);
 	assert_int_equal(x.status, 304);
 	assert_non_null(strstr(fields_get(&x.reply, "Scd-Suspects"),
@@ -315,7 +315,7 @@ static void test_suspects(void **state)
 	assert_string_equal(fields_get(&x.reply, "Scd-Suspects"),
 			    "0000000000000abc");
 	done(&x);
-	digest_api_suspect(api, 0xabc, now_ms);
+	digest_api_suspect(api, 0xabc, now_ms, now_ms);
 	exchange_fake_make(&x, loop, "GET", "/scd/v1/digest");
 	digest_api_handler.on_request(api, &x);
 	assert_null(fields_get(&x.reply, "Scd-Suspects"));

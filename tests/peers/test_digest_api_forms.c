@@ -101,7 +101,7 @@ static void publish_all(void)
 
 	digest_api_name_hash(api, name);
 	digest_api_say_leases(api, true);
-	digest_api_suspect(api, 0xabc, INT64_MAX);
+	digest_api_suspect(api, 0xabc, 0, INT64_MAX);
 	for (uint64_t g = 1; g <= NEWEST; g++) {
 		struct publication *p = make(g);
 

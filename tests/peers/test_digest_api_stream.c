@@ -211,9 +211,9 @@ static void test_who_gets_none(void **state)
 	done(&x, true);
 }
 
-/* What is said in fields of answers ends it, for another request to hear it:
- * between two frames. */
-static void test_other_news_end_it(void **state)
+/* That it drains ends it, between two frames, for another request to hear it.
+ */
+static void test_draining_ends_it(void **state)
 {
 	struct exchange x, y;
 
@@ -223,7 +223,7 @@ static void test_other_news_end_it(void **state)
 	ask(&y, TAG(1));
 	publish(2);
 	check_read(&x, 1, "\1", 1);
-	digest_api_suspect(api, 0xabc, INT64_MAX);
+	digest_api_drain(api);
 	assert_int_equal(loop_turn(loop, 0), 0);
 	assert_true(x.wakes && y.wakes);
 	check_over(&y);
@@ -233,8 +233,37 @@ static void test_other_news_end_it(void **state)
 	done(&y, true);
 }
 
+/* Whom it suspects stands between two frames, for all; and is no frame. */
+static void test_suspects_between_frames(void **state)
+{
+	struct digest_api_counters c;
+	struct exchange x, y;
+
+	(void)state;
+	publish(1);
+	ask(&x, TAG(1));
+	ask(&y, TAG(1));
+	publish(2);
+	check_read(&x, 1, "\1", 1);
+	digest_api_suspect(api, 0xabc, 5, INT64_MAX);
+	digest_api_suspect(api, 0xdef, 5, 5); /* not any more */
+	assert_int_equal(loop_turn(loop, 0), 0);
+	assert_true(x.wakes && y.wakes);
+	check_read(&x, 64, "\2\0\2\21\0200000000000000abc", 21);
+	check_waits(&x);
+	check_read(&y, 64, "\21\0200000000000000abc\1\2\0\2", 22);
+	digest_api_suspect(api, 0xfed, 6, INT64_MAX);
+	check_read(&x, 64, "\21\0420000000000000abc, 0000000000000fed", 36);
+	digest_api_count(api, &c);
+	assert_int_equal(c.stream_notes, 3);
+	assert_int_equal(c.delta_sent_bytes, 8);
+	done(&x, true);
+	done(&y, true);
+	loop_turn(loop, 0);
+}
+
 /* The same of leases, if that is new. */
-static void test_leases_end_it(void **state)
+static void test_leases_between_frames(void **state)
 {
 	struct exchange x;
 
@@ -248,7 +277,11 @@ static void test_leases_end_it(void **state)
 	digest_api_say_leases(api, false);
 	assert_int_equal(loop_turn(loop, 0), 0);
 	assert_int_equal(x.wakes, 1);
-	check_over(&x);
+	digest_api_say_leases(api, true);
+	digest_api_say_leases(api, false); /* of several, the last */
+	check_read(&x, 64, "\20\11leases=?0", 11);
+	check_waits(&x);
+	loop_turn(loop, 0);
 	done(&x, true);
 }
 
@@ -388,7 +421,7 @@ static void test_every_allocation(void **state)
 		failed = alloc_failed();
 		alloc_fail_at(0);
 		if (!x.answers) { /* it waits, as if it took none */
-			digest_api_suspect(api, 1, INT64_MAX);
+			digest_api_suspect(api, 1, 0, INT64_MAX);
 			loop_turn(loop, 0);
 		}
 		assert_int_equal(x.answers, 1);
@@ -404,8 +437,9 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 		T(test_frames_as_they_come),
 		T(test_who_gets_none),
-		T(test_other_news_end_it),
-		T(test_leases_end_it),
+		T(test_draining_ends_it),
+		T(test_suspects_between_frames),
+		T(test_leases_between_frames),
 		T(test_left_behind),
 		T(test_quiet),
 		T(test_quiet_together),
