@@ -94,6 +94,20 @@ const char *cachestatus_fwd_text(enum cachestatus_fwd fwd)
 	return NULL;
 }
 
+/* The word for it; null for CACHESTATUS_USABLE_NO. */
+static const char *cachestatus_usable_text(enum cachestatus_usable usable)
+{
+	switch (usable) {
+	case CACHESTATUS_USABLE_NO:
+		return NULL;
+	case CACHESTATUS_USABLE_ON_DISCONNECT:
+		return "on-disconnect";
+	case CACHESTATUS_USABLE_ON_ERROR:
+		return "on-error";
+	}
+	return NULL;
+}
+
 /* Hit or forwarded, and why; never both. */
 static void cachestatus_put_fwd(struct member *m, const struct cachestatus *s)
 {
@@ -109,6 +123,7 @@ static void cachestatus_put_fwd(struct member *m, const struct cachestatus *s)
 
 int cachestatus_append(struct fields *f, const struct cachestatus *s)
 {
+	const char *usable = cachestatus_usable_text(s->usable);
 	bool forwarded = s->how == CACHESTATUS_FORWARDED;
 	struct member m;
 
@@ -119,6 +134,10 @@ int cachestatus_append(struct fields *f, const struct cachestatus *s)
 		cachestatus_put_number(&m, "; fwd-status=", s->fwd_status);
 	if (s->ttl_s != CACHESTATUS_NO_TTL)
 		cachestatus_put_number(&m, "; ttl=", s->ttl_s);
+	if (s->how == CACHESTATUS_OWN && usable) {
+		cachestatus_put(&m, "; usable=");
+		cachestatus_put(&m, usable);
+	}
 	if (forwarded && s->stored)
 		cachestatus_put(&m, "; stored");
 	if (s->how == CACHESTATUS_COLLAPSED)
@@ -143,10 +162,11 @@ static enum cachestatus_fwd cachestatus_fwd_of(struct field_part value)
 	return fwd;
 }
 
-enum cachestatus_fwd cachestatus_fwd_nearest(const struct fields *f)
+/* The value of a parameter of the last member; empty: it has none. */
+static struct field_part cachestatus_nearest(const struct fields *f,
+					     const char *parameter)
 {
-	enum cachestatus_fwd fwd = CACHESTATUS_NONE;
-	struct field_part member = { "", 0 }, next;
+	struct field_part member = { "", 0 }, found = { "", 0 }, next;
 	struct field_cursor cursor = { 0 };
 
 	while (fields_next(f, "Cache-Status", &cursor, &next))
@@ -157,8 +177,24 @@ enum cachestatus_fwd cachestatus_fwd_nearest(const struct fields *f)
 		struct field_part name = field_part_take(&value, '=');
 
 		/* of several, the last counts (RFC 9651, 4.2.3.2) */
-		if (field_part_is(name, "fwd"))
-			fwd = cachestatus_fwd_of(value);
+		if (field_part_is(name, parameter))
+			found = value;
 	}
-	return fwd;
+	return found;
+}
+
+enum cachestatus_fwd cachestatus_fwd_nearest(const struct fields *f)
+{
+	return cachestatus_fwd_of(cachestatus_nearest(f, "fwd"));
+}
+
+enum cachestatus_usable cachestatus_usable_nearest(const struct fields *f)
+{
+	const struct field_part value = cachestatus_nearest(f, "usable");
+	enum cachestatus_usable usable = CACHESTATUS_USABLE_ON_ERROR;
+
+	while (usable != CACHESTATUS_USABLE_NO &&
+	       !field_part_is(value, cachestatus_usable_text(usable)))
+		usable--;
+	return usable;
 }

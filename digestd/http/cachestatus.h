@@ -30,6 +30,14 @@ enum cachestatus_fwd {
 	CACHESTATUS_PARTIAL, /* a part of what was asked for is stored */
 };
 
+/* When what is stored, and stale, may be used: a node's word to its peers, of
+ * which each one includes those before it. */
+enum cachestatus_usable {
+	CACHESTATUS_USABLE_NO,
+	CACHESTATUS_USABLE_ON_DISCONNECT, /* while the origin is not there */
+	CACHESTATUS_USABLE_ON_ERROR, /* or answers with an error */
+};
+
 #define CACHESTATUS_NO_TTL INT64_MIN
 
 struct cachestatus {
@@ -38,6 +46,7 @@ struct cachestatus {
 	enum cachestatus_fwd fwd;   /* not of a hit */
 	unsigned fwd_status;        /* what who was asked said; 0: nothing */
 	int64_t ttl_s;              /* or CACHESTATUS_NO_TTL */
+	enum cachestatus_usable usable; /* of an error, to a peer */
 	bool stored;                /* what was received, if it was forwarded */
 	const char *peer;           /* detail: the peer that had it; null */
 	const char *detail;         /* detail otherwise; null */
@@ -61,5 +70,8 @@ int cachestatus_append(struct fields *f, const struct cachestatus *s);
  * to. CACHESTATUS_NONE: nothing that is understood, or a hit.
  */
 enum cachestatus_fwd cachestatus_fwd_nearest(const struct fields *f);
+
+/* The same of when what it has may be used. */
+enum cachestatus_usable cachestatus_usable_nearest(const struct fields *f);
 
 #endif

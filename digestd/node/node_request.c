@@ -33,6 +33,17 @@ enum cachestatus_fwd node_request_why_asked(const struct node_stored *stored)
 		       CACHESTATUS_STALE : CACHESTATUS_REQUEST;
 }
 
+enum cachestatus_usable
+node_request_usable(const struct node_stored *stored, unsigned on_disconnect_s)
+{
+	if (freshness_on_error(stored->freshness, 0, stored->now_s))
+		return CACHESTATUS_USABLE_ON_ERROR;
+	return freshness_on_error(stored->freshness, on_disconnect_s,
+				  stored->now_s)
+		       ? CACHESTATUS_USABLE_ON_DISCONNECT
+		       : CACHESTATUS_USABLE_NO;
+}
+
 bool node_request_can_follow(const struct node_stored *shown,
 			     const struct fields *selecting,
 			     const struct fields *request)

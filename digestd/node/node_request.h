@@ -50,6 +50,11 @@ enum node_found node_request_found(const struct node_stored *stored);
  * newer. */
 enum cachestatus_fwd node_request_why_asked(const struct node_stored *stored);
 
+/* When a stale one may be used, by its own word, or for on_disconnect_s where
+ * it says nothing: what a peer is told that may not have it otherwise. */
+enum cachestatus_usable
+node_request_usable(const struct node_stored *stored, unsigned on_disconnect_s);
+
 /* Whether one that another request fetches answers this one, too: as it came,
  * and for requests with the same fields, as far as it was chosen by them. */
 bool node_request_can_follow(const struct node_stored *shown,

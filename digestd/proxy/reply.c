@@ -582,15 +582,21 @@ void reply_text(struct request *r, unsigned status, const char *type,
 	fields_free(&f);
 }
 
-/* name: of one more field; null: there is none. */
+/* What an error says beside its status and why. */
+struct reply_error_extra {
+	const char *name, *value; /* one more field; null: there is none */
+	enum cachestatus_usable usable;
+};
+
 static void reply_error_with(struct request *r, unsigned status,
-			     const char *why, const char *name,
-			     const char *value)
+			     const char *why,
+			     const struct reply_error_extra *extra)
 {
 	struct cachestatus cs = {
 		.node = r->q->settings->node,
 		.fwd = r->fwd,
 		.ttl_s = CACHESTATUS_NO_TTL,
+		.usable = extra->usable,
 		.detail = why,
 	};
 	struct fields f;
@@ -606,7 +612,7 @@ static void reply_error_with(struct request *r, unsigned status,
 	/* without memory the error goes out without them */
 	if (cachestatus_append(&f, &cs) ||
 	    via_append(&f, "1.1", r->q->settings->node) ||
-	    (name && fields_add(&f, name, value)))
+	    (extra->name && fields_add(&f, extra->name, extra->value)))
 		fields_clear(&f);
 	exchange_reply_error(r->x, status, &f);
 	fields_free(&f);
@@ -614,27 +620,36 @@ static void reply_error_with(struct request *r, unsigned status,
 
 void reply_error(struct request *r, unsigned status, const char *why)
 {
-	reply_error_with(r, status, why, NULL, NULL);
+	const struct reply_error_extra none = { NULL, NULL, 0 };
+
+	reply_error_with(r, status, why, &none);
 }
 
-void reply_not_here(struct request *r, const struct lease_answer *lease)
+void reply_not_here(struct request *r, const struct lease_answer *lease,
+		    enum cachestatus_usable usable)
 {
 	const char *why = r->fwd == CACHESTATUS_STALE ? "stale" : "miss";
 	char text[LEASES_TEXT_BYTES];
+	struct reply_error_extra extra = { NULL, text, usable };
 
 	lease_answer_write(lease, text);
-	reply_error_with(r, 504, why, *text ? LEASES_FIELD : NULL, text);
+	if (*text)
+		extra.name = LEASES_FIELD;
+	reply_error_with(r, 504, why, &extra);
 }
 
 void reply_busy(struct request *r)
 {
-	reply_error_with(r, 503, "memory", "Retry-After", "1");
+	const struct reply_error_extra soon = { "Retry-After", "1", 0 };
+
+	reply_error_with(r, 503, "memory", &soon);
 }
 
 void reply_hurried(struct request *r, unsigned retry_s)
 {
 	char text[16];
+	const struct reply_error_extra later = { "Retry-After", text, 0 };
 
 	snprintf(text, sizeof(text), "%u", retry_s);
-	reply_error_with(r, 429, "rate", "Retry-After", text);
+	reply_error_with(r, 429, "rate", &later);
 }

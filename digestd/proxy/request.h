@@ -262,7 +262,8 @@ void reply_error(struct request *r, unsigned status, const char *why);
 
 /* 504, to a peer: it is not here, as r->fwd says; and who has it, or fetches
  * it, as far as that is known. */
-void reply_not_here(struct request *r, const struct lease_answer *lease);
+void reply_not_here(struct request *r, const struct lease_answer *lease,
+		    enum cachestatus_usable usable);
 
 /* Answers OPTIONS for this node itself. */
 void reply_options(struct request *r);

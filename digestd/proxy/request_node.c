@@ -148,12 +148,52 @@ static struct lease_answer request_node_lease(const struct request *r)
 	return answer;
 }
 
+/* Whether the request is answered with 304, and no body, if what is stored is
+ * fresh. Without memory to look it is not, nor if its client left while the
+ * disk was read. */
+static bool request_node_has_the_same(const struct request *r,
+				      const struct cached *c)
+{
+	struct fields stored;
+	bool same;
+
+	if (!r->x || cached_fields(c, &stored))
+		return false;
+	same = conditional_not_modified(request_fields(r), &stored,
+					worker_wall_s(r->worker));
+	fields_free(&stored);
+	return same;
+}
+
+/* Whether a peer may have it: no body that another one has sent. That it is
+ * still fresh, who has the same may hear. */
+static bool request_node_may_give(const struct request *r,
+				  const struct cached *c)
+{
+	return !r->node.from_peer || !c->unvouched ||
+	       request_node_has_the_same(r, c);
+}
+
+/* When a peer may have what is here and stale. */
+static enum cachestatus_usable request_node_usable(const struct request *r)
+{
+	const struct cached *c = r->stale;
+	struct node_stored stored = { .cc = &r->q->cc,
+				      .now_s = worker_now_s(r->worker) };
+
+	if (!c || !r->serves || c->doubted || !request_node_may_give(r, c))
+		return CACHESTATUS_USABLE_NO;
+	stored.freshness = &c->freshness;
+	return node_request_usable(&stored,
+				   r->q->settings->stale_on_disconnect_s);
+}
+
 /* Cache-Status tells the peer what was missing, see node_answer_of_peer(). */
 static void request_node_reply_not_here(struct request *r)
 {
 	const struct lease_answer lease = request_node_lease(r);
 
-	reply_not_here(r, &lease);
+	reply_not_here(r, &lease, request_node_usable(r));
 }
 
 static void request_node_follow(struct request *r)
@@ -301,32 +341,6 @@ static bool request_node_rechecks(struct request *r)
 	r->rechecked = !table || node_recheck_take(table, r->q->key.lo,
 						   worker_now_ms(r->worker));
 	return r->rechecked;
-}
-
-/* Whether the request is answered with 304, and no body, if what is stored is
- * fresh. Without memory to look it is not, nor if its client left while the
- * disk was read. */
-static bool request_node_has_the_same(const struct request *r,
-				      const struct cached *c)
-{
-	struct fields stored;
-	bool same;
-
-	if (!r->x || cached_fields(c, &stored))
-		return false;
-	same = conditional_not_modified(request_fields(r), &stored,
-					worker_wall_s(r->worker));
-	fields_free(&stored);
-	return same;
-}
-
-/* Whether a peer may have it: no body that another one has sent. That it is
- * still fresh, who has the same may hear. */
-static bool request_node_may_give(const struct request *r,
-				  const struct cached *c)
-{
-	return !r->node.from_peer || !c->unvouched ||
-	       request_node_has_the_same(r, c);
 }
 
 /* Whether what is stored answers the request, if it is fresh. */

@@ -45,6 +45,12 @@ static const struct {
 	  "n; detail=\"loop\"" },
 	{ { .node = "n", .ttl_s = NO, .fwd = CACHESTATUS_URI_MISS, .fwd_status = 200, .stored = true, .detail = "origin" },
 	  "n; fwd=uri-miss; detail=\"origin\"" },
+	/* to a peer, when it may have what is stale */
+	{ { .node = "n", .ttl_s = NO, .fwd = CACHESTATUS_STALE, .usable = CACHESTATUS_USABLE_ON_ERROR, .detail = "stale" },
+	  "n; fwd=stale; usable=on-error; detail=\"stale\"" },
+	{ { .node = "n", .ttl_s = NO, .fwd = CACHESTATUS_STALE, .usable = CACHESTATUS_USABLE_ON_DISCONNECT },
+	  "n; fwd=stale; usable=on-disconnect" },
+	{ { .node = "n", HIT, .ttl_s = NO, .usable = CACHESTATUS_USABLE_ON_ERROR }, "n; hit" },
 	{ { .node = "n", HIT, .ttl_s = NO, .detail = "a\"b\\c\x01\xe4" },
 	  "n; hit; detail=\"a\\\"b\\\\c??\"" },
 	/* a name that is no token is a string */
@@ -142,6 +148,36 @@ static const struct {
 	{ "Cache-Status: n; fwd=uri-miss; fwd=stale", CACHESTATUS_STALE },
 };
 
+static const struct {
+	const char *message;
+	enum cachestatus_usable usable;
+} usable_rows[] = {
+	{ "", CACHESTATUS_USABLE_NO },
+	{ "Cache-Status: n; fwd=stale", CACHESTATUS_USABLE_NO },
+	{ "Cache-Status: n; fwd=stale; usable", CACHESTATUS_USABLE_NO },
+	{ "Cache-Status: n; fwd=stale; usable=", CACHESTATUS_USABLE_NO },
+	{ "Cache-Status: n; fwd=stale; usable=on", CACHESTATUS_USABLE_NO },
+	{ "Cache-Status: n; fwd=stale; usable=on-error; detail=\"stale\"",
+	  CACHESTATUS_USABLE_ON_ERROR },
+	{ "Cache-Status: n; usable=on-disconnect; fwd=stale",
+	  CACHESTATUS_USABLE_ON_DISCONNECT },
+	{ "Cache-Status: a; usable=on-error, b; fwd=stale",
+	  CACHESTATUS_USABLE_NO },
+};
+
+static void usable(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NROWS(usable_rows); i++) {
+		struct fields f;
+
+		message_must(&f, usable_rows[i].message);
+		if (cachestatus_usable_nearest(&f) != usable_rows[i].usable)
+			fail_msg("%s", usable_rows[i].message);
+		fields_free(&f);
+	}
+}
+
 static void nearest(void **state)
 {
 	(void)state;
@@ -187,6 +223,7 @@ int main(void)
 		cmocka_unit_test(behind_others),
 		cmocka_unit_test(long_details),
 		cmocka_unit_test(nearest),
+		cmocka_unit_test(usable),
 		cmocka_unit_test(nearest_of_our_own),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -332,6 +332,43 @@ static void what_is_here(void **arg)
 	}
 }
 
+/* What a peer is told of what has gone stale 20 s ago. */
+static void when_a_peer_may_have_it(void **arg)
+{
+	/* clang-format off */
+	static const struct {
+		int64_t on_error_s;
+		bool never;
+		unsigned on_disconnect_s;
+		enum cachestatus_usable usable;
+	} rows[] = {
+		{ NONE, false, 0, CACHESTATUS_USABLE_NO },
+		{ NONE, false, 20, CACHESTATUS_USABLE_NO },
+		{ NONE, false, 21, CACHESTATUS_USABLE_ON_DISCONNECT },
+		{ 21, false, 0, CACHESTATUS_USABLE_ON_ERROR },
+		{ 20, false, 60, CACHESTATUS_USABLE_NO },
+		{ 21, true, 60, CACHESTATUS_USABLE_NO },
+	};
+	/* clang-format on */
+
+	(void)arg;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		const struct freshness_spans spans = {
+			.born_s = NOW_S - 80,
+			.lifetime_s = 60,
+			.stale_if_error_s = rows[i].on_error_s,
+			.stale_while_revalidate_s = NONE,
+		};
+		struct freshness freshness = { .never_stale = rows[i].never };
+		const struct node_stored stored = { &freshness, NULL, NOW_S };
+
+		freshness_set(&freshness, &spans);
+		assert_int_equal(node_request_usable(&stored,
+						     rows[i].on_disconnect_s),
+				 rows[i].usable);
+	}
+}
+
 /* What was chosen by a field answers only who has the same. */
 static void who_may_follow(void **arg)
 {
@@ -412,6 +449,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_here),
+		cmocka_unit_test(when_a_peer_may_have_it),
 		cmocka_unit_test(who_may_follow),
 		cmocka_unit_test(every_pair),
 		cmocka_unit_test(a_peer_waits),
