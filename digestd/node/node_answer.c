@@ -10,6 +10,7 @@
 #include "digestd/http/fields.h"
 #include "digestd/http/freshness.h"
 #include "digestd/http/storable.h"
+#include "digestd/node/node_holder.h"
 
 static enum peer_outcome node_answer_judge_504(const struct fields *fields)
 {
@@ -36,6 +37,15 @@ static bool node_answer_goes_back(const struct node_answer *a)
 				   freshness_spans(a->known).born_s;
 }
 
+/* Whether it is fresh, or will do all the same. */
+static bool node_answer_is_usable(const struct node_answer *a)
+{
+	return freshness_reuse(a->freshness, a->cc, a->now_s) == REUSE_FRESH ||
+	       (a->on_error && freshness_on_error(a->freshness,
+						  a->on_disconnect_s,
+						  a->now_s));
+}
+
 enum peer_outcome node_answer_of_peer_304(const struct node_answer *a)
 {
 	assert(a->known);
@@ -60,13 +70,7 @@ enum peer_outcome node_answer_of_peer(const struct node_answer *a)
 		return OUTCOME_FAILED;
 	if (a->invalidated || node_answer_goes_back(a))
 		return OUTCOME_STALE;
-	return freshness_reuse(a->freshness, a->cc, a->now_s) == REUSE_FRESH ?
-		       OUTCOME_HIT : OUTCOME_STALE;
-}
-
-static bool node_answer_is_failure(unsigned status)
-{
-	return status == 500 || (status >= 502 && status <= 504);
+	return node_answer_is_usable(a) ? OUTCOME_HIT : OUTCOME_STALE;
 }
 
 static bool node_answer_is_stale_usable(const struct node_stale *stale,
@@ -80,7 +84,7 @@ enum node_head node_answer_of_origin(const struct node_origin_answer *a)
 {
 	if (a->status == 304 && a->validating)
 		return a->confirms ? NODE_HEAD_CONFIRMS : NODE_HEAD_ELSEWHERE;
-	if (node_answer_is_failure(a->status) &&
+	if (node_holder_need_of_status(a->status) &&
 	    node_answer_is_stale_usable(&a->stale, 0))
 		return NODE_HEAD_STALE;
 	return NODE_HEAD_USABLE;

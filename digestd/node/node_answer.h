@@ -27,13 +27,17 @@ struct node_answer {
 	const struct cachecontrol *cc; /* of that */
 	bool right_variant; /* chosen by what the client has sent, too */
 	bool invalidated;   /* it may be older than a purge here */
+	bool on_error;	    /* the origin has failed: a stale one will do, for
+			       so long where it does not say so itself: */
+	unsigned on_disconnect_s;
 	const struct freshness *known; /* of what is stored here, and has gone
 					  stale; null: nothing is */
 	int64_t now_s;
 };
 
 /*
- * A peer's answer is judged as an origin's would be, and must be fresh. A 504
+ * A peer's answer is judged as an origin's would be, and must be fresh, or
+ * usable while the origin fails, if it does. A 504
  * says itself why: its digest is about keys, so that what it holds has gone
  * stale, or is for other requests, does not make it a liar.
  */

@@ -24,6 +24,7 @@
 #include "digestd/http/freshness.h"
 #include "digestd/mesh/route.h"
 #include "digestd/node/node_fill.h"
+#include "digestd/node/node_holder.h"
 #include "digestd/node/node_lease.h"
 #include "digestd/os/memory.h"
 #include "digestd/proxy/buffer.h"
@@ -64,6 +65,8 @@ struct fill {
 	bool past_peers; /* the origin has been asked: they are no more */
 	bool for_peer; /* who gets what is beside this node, and no more */
 	bool stale_at_peer; /* one that was asked has it, and not fresh */
+	struct node_holder holder; /* of a stale copy, in fill_holder.c, */
+	const struct peerset_peer *holder_peer; /* which is this one of view */
 	struct peerset *view; /* the one that the route is in; null: none yet */
 	struct route route;
 	uint64_t origin_number; /* see fill_distance.c; 0: not hashed yet */
@@ -331,6 +334,9 @@ void fill_origin_release(struct fill *f);
 
 struct node_stale;
 
+/* What is known of the site's origins. */
+enum origin_condition fill_outage_condition(const struct fill *f);
+
 /* What may be used when the origin fails, of a fill that asks for a client. In
  * fill_node.c. */
 struct node_stale fill_stale(const struct fill *f);
@@ -358,6 +364,42 @@ void fill_outage_answer(struct fill *f);
 /* Its client gets what is stale, after it has waited for an answer (late) or
  * not; f may be gone. */
 void fill_outage_leave(struct fill *f, bool late);
+
+/* A peer's stale copy, in fill_holder.c. */
+
+struct node_answer;
+
+/* A peer's answer, which is of no use, has been taken: what it says of a stale
+ * copy. */
+void fill_holder_note(struct fill *f);
+
+/* The origin has failed, by its status or otherwise, and `status` is what the
+ * client would get: whether a peer is asked for its stale copy instead, with
+ * the next fill_ask(). */
+bool fill_holder_replaces_error(struct fill *f, unsigned status);
+bool fill_holder_replaces_failure(struct fill *f, enum fetch_result result,
+				  unsigned status);
+
+/* The origin's turn, while it is known to fail: whether a peer is being asked
+ * instead. */
+bool fill_holder_begins_outage(struct fill *f);
+
+/* Asks the peer, if that is due, or tells the client that the origin has failed
+ * when nothing came of it; false: neither. */
+bool fill_holder_ask(struct fill *f);
+
+/* Makes f->out, a request to a peer, one for a stale copy if it is that.
+ * Returns 0, or -1 without memory. */
+int fill_holder_add_wish(struct fill *f);
+
+/* Adds by what the answer to that is judged. */
+void fill_holder_judge(const struct fill *f, struct node_answer *answer);
+
+/* A peer has answered: counts a stale copy. */
+void fill_holder_count(const struct fill *f);
+
+/* The hedge goes on in place of f. */
+void fill_holder_pass_on(const struct fill *f, struct fill *hedge);
 
 /* Hedges, in fill_hedge.c. */
 

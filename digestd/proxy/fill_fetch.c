@@ -97,6 +97,7 @@ enum peer_outcome fill_judge(struct fill *f)
 	bool met = fill_need_is_met(f);
 	struct response_facts read;
 
+	fill_holder_judge(f, &answer);
 	if (f->status != 504) {
 		question_read_response(f->q, f->status, &f->response, &read);
 		answer.facts = &read;
@@ -208,7 +209,7 @@ int fill_ask_peer(struct fill *f, unsigned timeout_ms)
 	fill_fetch_copy_host(f, host);
 	if (f->peer->kind->ask(&f->in, &how, set->tokens.at[0], &f->out) ||
 	    fill_cut_ask(f) ||
-	    fill_lease_add_wish(f) ||
+	    fill_lease_add_wish(f) || fill_holder_add_wish(f) ||
 	    (f->peer->kind->purges && fill_add_need(f)) ||
 	    fetch_start(f->worker->fetcher, &request, &fill_callbacks, f,
 			&f->fetch))
@@ -526,9 +527,12 @@ void fill_ask(struct fill *f)
 {
 	enum fill_outage outage;
 
-	if (fill_hedge_goes_on(f) || fill_fetch_is_at_peers(f))
+	if (fill_hedge_goes_on(f) || fill_holder_ask(f) ||
+	    fill_fetch_is_at_peers(f))
 		return;
 	f->past_peers = true;
+	if (fill_holder_begins_outage(f))
+		return;
 	outage = fill_outage_begin(f);
 	if (outage != FILL_OUTAGE_REST &&
 	    !(f->for_peer ? fill_fetch_beside(f) : fill_fetch_origin(f)) &&

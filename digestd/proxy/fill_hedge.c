@@ -38,6 +38,7 @@ static void fill_hedge_pass_on(struct fill *f, struct fill *hedge)
 	hedge->collapse = f->collapse;
 	hedge->weighed = f->weighed;
 	hedge->worth = f->worth;
+	fill_holder_pass_on(f, hedge);
 	f->client = NULL;
 	f->node.client = false;
 	f->collapse = NULL;
@@ -66,7 +67,7 @@ void fill_hedge_watch(struct fill *f, unsigned timeout_ms)
 	node_hedges_asked(&w->hedges, f->q->settings->peer_hedges);
 	if (!f->q->settings->peer_hedges || !f->client || f->hedge ||
 	    f->node.purpose != NODE_FOR_CLIENT || f->lease.asks ||
-	    ms >= timeout_ms)
+	    f->holder.state == NODE_HOLDER_ASKED || ms >= timeout_ms)
 		return;
 	loop_timer_set(w->loop, &f->timer, f->asked_ms + ms, fill_hedge_is_due,
 		       f);

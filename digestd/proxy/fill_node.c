@@ -39,6 +39,7 @@ static void fill_record(struct fill *f, enum peer_outcome kind, unsigned rtt_ms)
 static void fill_do_record_hit(struct fill_work *d)
 {
 	fill_lease_found(d->f, true);
+	fill_holder_count(d->f);
 	/* one answer is a hit, however many runs it takes */
 	if (d->f->node.purpose == NODE_FOR_SLICES)
 		fill_report_outcome(d->f, OUTCOME_HIT, d->f->rtt_ms);
@@ -447,7 +448,8 @@ static enum node_head fill_read_peer(struct fill *f, unsigned status,
 	f->rtt_ms = fill_lease_waits(f) ? 0 : fill_elapsed_ms(f);
 	if (f->node.purpose == NODE_FOR_SLICES)
 		head = fill_cut_read(f, body_len);
-	else if (fill_cut_begins(f, body_len))
+	else if (f->holder.state != NODE_HOLDER_ASKED &&
+		 fill_cut_begins(f, body_len))
 		head = NODE_HEAD_SLICES;
 	if (head == NODE_HEAD_SLICES) {
 		f->verdict = OUTCOME_HIT;
@@ -457,6 +459,7 @@ static enum node_head fill_read_peer(struct fill *f, unsigned status,
 	f->verdict = fill_judge_slices(f, head);
 	fill_distance_answered(f);
 	f->stale_at_peer |= f->verdict == OUTCOME_STALE;
+	fill_holder_note(f);
 	if (f->node.purpose == NODE_FOR_SLICES)
 		return NODE_HEAD_UNUSABLE;
 	/* of one that is beaten, too: a header alone is no hit */
@@ -507,7 +510,8 @@ static enum node_head fill_read_origin(struct fill *f, unsigned status,
 	enum node_head head = node_answer_of_origin(&answer);
 
 	fill_distance_answered(f);
-	if (fill_origin_answered(f, status))
+	if (fill_origin_answered(f, status) ||
+	    (head == NODE_HEAD_USABLE && fill_holder_replaces_error(f, status)))
 		return NODE_HEAD_RETRY;
 	if (head == NODE_HEAD_CONFIRMS)
 		f->refreshed = fill_refreshed(f, fields);
@@ -730,7 +734,9 @@ static void fill_on_done(void *arg, struct fetch *fetch,
 	if (done->result != FETCH_COMPLETE) {
 		fill_fail(f, done->result, &in);
 		fill_count_failure(f, done->result, done->cause);
-		in.retry = fill_origin_failed(f, done);
+		in.retry = fill_origin_failed(f, done) ||
+			   fill_holder_replaces_failure(f, done->result,
+							in.status);
 	} else if (!fill_check_passes(f)) {
 		fill_fail(f, FETCH_BAD, &in);
 	}

@@ -13,7 +13,7 @@
 #include "digestd/proxy/fill.h"
 #include "digestd/proxy/request.h"
 
-static enum origin_condition fill_outage_condition(const struct fill *f)
+enum origin_condition fill_outage_condition(const struct fill *f)
 {
 	return f->q->origins && !f->for_peer
 		       ? origin_group_condition(f->q->origins,

@@ -217,6 +217,7 @@ struct worker_shared {
 	X(stale_served,    "stale objects served: allowed, or the origin failed") \
 	X(stale_late,      "stale objects served, as the origin did not answer within stale_wait") \
 	X(stale_outage,    "stale objects served at once, as no origin of the site was known to serve") \
+	X(stale_from_peers, "stale objects that a peer gave, as the origin failed") \
 	X(errors,          "answered with an error of this node's own") \
 	X(client_purges,   "PURGE requests of clients that were carried out here") \
 	X(aborted,         "clients that left before the end") \

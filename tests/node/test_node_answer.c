@@ -37,7 +37,9 @@ static const struct peer_row peer_rows[] = {
 };
 /* clang-format on */
 
-static enum peer_outcome judge(const struct peer_row *row)
+static enum peer_outcome judge_on_error(const struct peer_row *row,
+					bool on_error,
+					unsigned on_disconnect_s)
 {
 	const struct exchange_times times = { NOW_S, NOW_S, 0 };
 	struct fields fields, request;
@@ -49,6 +51,7 @@ static enum peer_outcome judge(const struct peer_row *row)
 		.freshness = &freshness, .request = &request, .cc = &cc,
 		.right_variant = !row->other_variant,
 		.invalidated = row->invalidated, .now_s = NOW_S,
+		.on_error = on_error, .on_disconnect_s = on_disconnect_s,
 	};
 	enum peer_outcome outcome;
 
@@ -61,6 +64,49 @@ static enum peer_outcome judge(const struct peer_row *row)
 	fields_free(&fields);
 	fields_free(&request);
 	return outcome;
+}
+
+static enum peer_outcome judge(const struct peer_row *row)
+{
+	return judge_on_error(row, false, 0);
+}
+
+/* While the origin fails a peer's stale copy will do, for as long as it says so
+ * itself, or the node does. */
+static void of_peers_on_error(void **arg)
+{
+	/* clang-format off */
+	static const struct {
+		const char *label, *age, *cc;
+		unsigned on_disconnect_s;
+		enum peer_outcome expected;
+	} rows[] = {
+		{ "fresh", "1", "max-age=60", 0, OUTCOME_HIT },
+		{ "stale, and says nothing", "70", "max-age=60", 0, OUTCOME_STALE },
+		{ "the node says so", "70", "max-age=60", 11, OUTCOME_HIT },
+		{ "for less long", "70", "max-age=60", 10, OUTCOME_STALE },
+		{ "it says so itself", "70", "max-age=60, stale-if-error=11", 0, OUTCOME_HIT },
+		{ "and for less long", "70", "max-age=60, stale-if-error=10", 60, OUTCOME_STALE },
+		{ "must-revalidate", "70", "max-age=60, must-revalidate", 60, OUTCOME_STALE },
+	};
+	/* clang-format on */
+
+	(void)arg;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		const struct peer_row row = {
+			rows[i].label, 200,
+			{ { "Cache-Control", rows[i].cc },
+			  { "Age", rows[i].age } },
+			{ { 0 } }, false, false, rows[i].expected,
+		};
+
+		if (judge_on_error(&row, true, rows[i].on_disconnect_s) !=
+		    row.expected)
+			fail_msg("%s", row.label);
+		/* and not while it does not */
+		if (i && judge(&row) != OUTCOME_STALE)
+			fail_msg("%s", row.label);
+	}
 }
 
 /* clang-format off */
@@ -345,6 +391,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(of_peers),
+		cmocka_unit_test(of_peers_on_error),
 		cmocka_unit_test(of_peers_that_confirm),
 		cmocka_unit_test(of_origins),
 		cmocka_unit_test(of_failures),

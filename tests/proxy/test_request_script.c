@@ -185,6 +185,63 @@ static void odd_peers(void **state)
 	}
 }
 
+#define HELD(usable) \
+	"HTTP/1.1 504 No\r\nConnection: close\r\nContent-Length: 0\r\n" \
+	"Cache-Status: a; fwd=stale" usable "\r\n\r\n"
+#define COPY(fields) \
+	"HTTP/1.1 200 OK\r\nConnection: close\r\nAge: 90\r\n" \
+	"Content-Length: 4\r\nCache-Control: max-age=60" fields \
+	"\r\n\r\n"
+
+/* clang-format off */
+static const struct {
+	const char *label, *held, *copy, *target, *fields;
+	unsigned status;
+	const char *has;
+	int hits, stale; /* outcomes at the peer */
+} holders[] = {
+	{ "its copy is good on an error", HELD("; usable=on-error"), COPY(", stale-if-error=31") "copy", "/once-error", "", 200, "\r\n\r\ncopy", 1, 1 },
+	{ "and without a connection", HELD("; usable=on-error"), COPY(", stale-if-error=31") "copy", "/once-abort", "", 200, "\r\n\r\ncopy", 1, 1 },
+	{ "it has been renewed meanwhile", HELD("; usable=on-error"), OK "Content-Length: 4\r\n\r\ncopy", "/once-error", "", 200, "\r\n\r\ncopy", 1, 1 },
+	{ "its copy is good if the origin is away", HELD("; usable=on-disconnect"), COPY("") "copy", "/once-abort", "", 200, "\r\n\r\ncopy", 1, 1 },
+	{ "but not if that answers", HELD("; usable=on-disconnect"), COPY("") "copy", "/once-error", "", 500, NULL, 0, 1 },
+	{ "it has said nothing of its copy", HELD(""), COPY(", stale-if-error=31") "copy", "/once-error", "", 500, NULL, 0, 1 },
+	{ "a part of it is not asked for", HELD("; usable=on-error"), COPY(", stale-if-error=31") "copy", "/once-error", "Range: bytes=1-2\r\n", 500, NULL, 0, 1 },
+	{ "it has promised too much", HELD("; usable=on-error"), COPY(", stale-if-error=30") "copy", "/once-error", "", 500, "b; fwd=uri-miss; detail=\"origin\"", 0, 2 },
+	{ "it has lost its copy", HELD("; usable=on-error"), HELD("; usable=on-error"), "/once-error", "", 500, "detail=\"origin\"", 0, 2 },
+	{ "it is gone itself", HELD("; usable=on-error"), "", "/once-error", "", 500, "detail=\"origin\"", 0, 1 },
+	{ "it breaks off", HELD("; usable=on-error"), COPY(", stale-if-error=31") "co", "/once-error", "", 500, "detail=\"origin\"", 0, 1 },
+};
+/* clang-format on */
+
+/* A peer has what is wanted, and has it stale; the origin fails. */
+static void stale_copies_of_peers(void **state)
+{
+	for (size_t i = 0; i < NROWS(holders); i++) {
+		if (i) {
+			two_nodes_end(state);
+			begin(state);
+		}
+		at.b.settings.stale_on_disconnect_s = 60;
+		reconfigure(&at.b, &at.b.settings);
+		free(ask(port_a(), "GET", holders[i].target, ""));
+		script = (struct scripted){
+			.texts = { holders[i].held, holders[i].copy }
+		};
+		scripted_begin(&script);
+		introduce(script.url);
+		expect(ask(port_b(), "GET", holders[i].target,
+			   holders[i].fields),
+		       holders[i].status, holders[i].has);
+		if (atomic_load(&at.b.outcomes[OUTCOME_HIT]) !=
+			    holders[i].hits ||
+		    atomic_load(&at.b.outcomes[OUTCOME_STALE]) !=
+			    holders[i].stale)
+			fail_msg("%s: other outcomes", holders[i].label);
+		scripted_end(&script);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, two_nodes_end)
 
 int main(void)
@@ -194,6 +251,7 @@ int main(void)
 		TEST(hints_for_nobody),
 		TEST(odd_origins),
 		TEST(odd_peers),
+		TEST(stale_copies_of_peers),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

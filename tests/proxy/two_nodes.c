@@ -303,6 +303,8 @@ static void origin_request(void *arg, struct exchange *x)
 			exchange_reply_error(x, 500, NULL);
 		else if (starts(t, "/once-late"))
 			reply_late(x);
+		else if (starts(t, "/once-abort"))
+			exchange_abort(x);
 	} else if (starts(t, "/aged")) {
 		reply_aged(x, &f, t);
 	} else if (starts(t, "/cookie")) {

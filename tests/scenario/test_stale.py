@@ -99,6 +99,75 @@ def hang_up(_, __):
     return None
 
 
+def serve_stale_copy_of_peer(make_cluster, origin, cc, **options):
+    """Two nodes, of which the first has /a, stale; knows the second."""
+    c = make_cluster(2, **options)
+    c.origin_url = origin.url
+    a, b = c.start().nodes
+    origin.set("/a", fields={"Cache-Control": cc, "ETag": '"1"'}, body=b"old")
+    assert a.get("/a").body == b"old"
+    until(lambda: b.knows(a))
+    return a, b
+
+
+@pytest.mark.parametrize("cc, on_error, on_disconnect", [
+    ("max-age=0, stale-if-error=60", True, True),
+    ("max-age=0", False, True),
+    ("max-age=0, must-revalidate, stale-if-error=60", False, False)])
+def test_a_peer_gives_its_stale_copy_when_the_origin_fails(
+        make_cluster, origin, cc, on_error, on_disconnect):
+    a, b = serve_stale_copy_of_peer(make_cluster, origin, cc)
+    # as long as the origin answers, nobody gets it, nor asks for it
+    assert b.get("/a", headers={"X-First": "1"}).source == "origin"
+    queries = b.counters()["peer_queries"]
+    origin.set("/b", fields={"Cache-Control": cc}, body=b"old")
+    a.get("/b")
+    until(lambda: b.knows(a))
+    origin.set("/b", status=503, body=b"out of order")
+    r = b.get("/b")
+    assert (r.status, r.body) == ((200, b"old") if on_error else
+                                  (503, b"out of order"))
+    # that is one question more, and only where the answer would do
+    assert b.counters()["peer_queries"] - queries == 1 + on_error
+    assert b.counters()["stale_from_peers"] == on_error
+    if on_error:
+        assert "detail=\"peer=n1\"" in r.get("Cache-Status")
+        assert int(r.get("Age")) >= 0
+    origin.set("/c", fields={"Cache-Control": cc}, body=b"old")
+    a.get("/c")
+    until(lambda: b.knows(a))
+    origin.pages["/c"] = hang_up
+    assert b.get("/c").status == (200 if on_disconnect else 502)
+
+
+def test_a_peer_gives_stale_copies_in_an_outage(make_cluster, origin):
+    """While the origin is known to be out, it is asked for pages that only the
+    peer has as seldom as for those that are here."""
+    c = make_cluster(2)
+    c.origin_url = origin.url
+    a, b = c.start().nodes
+    paths = [f"/{i}" for i in range(20)]
+    for path in paths:
+        origin.set(path, fields={"Cache-Control": "max-age=0"}, body=b"old")
+        a.get(path)
+    until(lambda: b.knows(a))
+    before = origin.count()
+    for path in paths:
+        origin.pages[path] = hang_up
+    began = time.monotonic()
+    for _ in range(2):
+        for path in paths:
+            assert b.get(path).body == b"old"
+    seconds = time.monotonic() - began
+    assert b.counters()["stale_from_peers"] >= len(paths)
+    # one that finds it out, and one a second after that
+    assert origin.count() - before <= 3 + 2 * seconds
+    # an answer ends it
+    for path in paths:
+        origin.set(path, fields={"Cache-Control": "max-age=60"}, body=b"new")
+    until(lambda: b.get(paths[0]).body == b"new")
+
+
 def break_off(_, connection):
     connection.sendall(servers.response(200, {"Cache-Control": "max-age=60"},
                                         b"half", length=9))

@@ -1,0 +1,71 @@
+/*
+ * Asking a peer for a stale copy.
+ */
+#include "digestd/node/node_holder.h"
+
+#include <assert.h>
+
+bool node_holder_heard(struct node_holder *h, enum cachestatus_usable usable)
+{
+	if (h->state > NODE_HOLDER_KNOWN || usable <= h->usable)
+		return false;
+	h->state = NODE_HOLDER_KNOWN;
+	h->usable = usable;
+	return true;
+}
+
+enum cachestatus_usable node_holder_need_of_status(unsigned status)
+{
+	return status == 500 || (status >= 502 && status <= 504)
+		       ? CACHESTATUS_USABLE_ON_ERROR
+		       : CACHESTATUS_USABLE_NO;
+}
+
+enum cachestatus_usable node_holder_need_of_failure(enum fetch_result result)
+{
+	switch (result) {
+	case FETCH_COMPLETE:
+	case FETCH_NOMEM: /* here */
+		break;
+	case FETCH_TIMEOUT:
+	case FETCH_TRUNCATED:
+	case FETCH_NOCONNECT:
+	case FETCH_NOTLS:
+	case FETCH_BAD:
+		return CACHESTATUS_USABLE_ON_DISCONNECT;
+	case FETCH_REFUSED:
+	case FETCH_UNTRUSTED:
+		return CACHESTATUS_USABLE_ON_ERROR;
+	}
+	return CACHESTATUS_USABLE_NO;
+}
+
+enum cachestatus_usable
+node_holder_need_of_condition(enum origin_condition condition)
+{
+	switch (condition) {
+	case ORIGIN_SERVES:
+		break;
+	case ORIGIN_FAILS:
+		return CACHESTATUS_USABLE_ON_ERROR;
+	case ORIGIN_SILENT:
+		return CACHESTATUS_USABLE_ON_DISCONNECT;
+	}
+	return CACHESTATUS_USABLE_NO;
+}
+
+bool node_holder_may_ask(const struct node_holder *h,
+			 enum cachestatus_usable need)
+{
+	return h->state == NODE_HOLDER_KNOWN &&
+	       need != CACHESTATUS_USABLE_NO && h->usable >= need;
+}
+
+void node_holder_take(struct node_holder *h, enum cachestatus_usable need,
+		      unsigned status)
+{
+	assert(node_holder_may_ask(h, need));
+	h->state = NODE_HOLDER_DUE;
+	h->need = need;
+	h->status = status;
+}
