@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "codec/mix.h"
 #include "digestd/store/eviction_ghost.h"
@@ -15,9 +16,9 @@
 enum tier_of_slot { TIER_SOLE, TIER_HOT };
 
 struct tiers {
-	struct queued q; /* hot copies; marks: uses */
+	struct queued q; /* hot copies; marks: uses. From the first one on: */
+	uint8_t *tier; /* by slot, an enum tier_of_slot; null: all are sole */
 	struct eviction *sole;
-	uint8_t *tier; /* by slot, an enum tier_of_slot */
 	uint64_t nsole, nhot, hot_weight;
 	bool full; /* something has had to go */
 	uint32_t share_ppm;
@@ -31,23 +32,43 @@ static struct tiers *eviction_tiers_of(struct eviction *e)
 	return (struct tiers *)e;
 }
 
+/* Room for hot copies in so many slots. */
+static int eviction_tiers_reserve_hot(struct tiers *t, uint32_t nslots)
+{
+	const uint32_t had = t->tier ? t->q.base.config.nslots : 0;
+	void *tier = t->tier;
+	int err = queued_reserve_marked(&t->q.base, nslots);
+
+	if (!err)
+		err = eviction_grow(&tier, (size_t)nslots + 1, 1);
+	if (err)
+		return err;
+	t->tier = tier;
+	if (nslots > had)
+		memset(t->tier + had, TIER_SOLE, nslots - had);
+	return 0;
+}
+
+/* What a node needs that has peers is made when it first does. */
 static int eviction_tiers_reserve(struct eviction *e, uint32_t nslots)
 {
 	struct tiers *t = eviction_tiers_of(e);
-	void *tier = t->tier;
 	int err;
 
 	if (!t->sole) /* not before eviction_tiers_new() has made it */
 		return 0;
 	err = eviction_reserve(t->sole, nslots);
-	if (!err)
-		err = queued_reserve_marked(e, nslots);
-	if (!err)
+	if (!err && t->misses.counters)
 		err = sketch_reserve(&t->misses, nslots);
-	if (!err)
-		err = eviction_grow(&tier, (size_t)nslots + 1, 1);
-	t->tier = tier;
+	if (!err && t->tier)
+		err = eviction_tiers_reserve_hot(t, nslots);
 	return err;
+}
+
+/* Whether a slot has a hot copy. */
+static bool eviction_tiers_is_in_hot(const struct tiers *t, uint32_t slot)
+{
+	return t->tier && t->tier[slot] == TIER_HOT;
 }
 
 static void eviction_tiers_release(struct eviction *e)
@@ -66,7 +87,7 @@ static size_t eviction_tiers_memory(const struct eviction *e)
 {
 	const struct tiers *t = (const struct tiers *)e;
 
-	return queued_memory(e) + e->config.nslots + 1 +
+	return (t->tier ? queued_memory(e) + e->config.nslots + 1 : 0) +
 	       eviction_memory(t->sole) + ghosts_memory(&t->gone_sole) +
 	       ghosts_memory(&t->gone_hot) + sketch_memory(&t->misses);
 }
@@ -115,7 +136,8 @@ static void eviction_tiers_push_hot(struct tiers *t, uint32_t slot,
 
 static void eviction_tiers_push_sole(struct tiers *t, uint32_t slot)
 {
-	t->tier[slot] = TIER_SOLE;
+	if (t->tier)
+		t->tier[slot] = TIER_SOLE;
 	t->nsole++;
 	eviction_insert(t->sole, slot);
 }
@@ -133,22 +155,24 @@ static void eviction_tiers_expect(struct eviction *e, struct eviction_item item)
 	eviction_expect(eviction_tiers_of(e)->sole, item);
 }
 
+/* Without memory for the first hot copy it is held as a sole one. */
 static void eviction_tiers_insert(struct eviction *e, uint32_t slot)
 {
 	const struct eviction_config *c = &e->config;
+	struct tiers *t = eviction_tiers_of(e);
 
-	if (c->copy && c->copy(c->arg, slot))
-		eviction_tiers_push_hot(eviction_tiers_of(e), slot,
-					eviction_ask(e, slot).weight);
+	if (c->copy && c->copy(c->arg, slot) &&
+	    (t->tier || !eviction_tiers_reserve_hot(t, c->nslots)))
+		eviction_tiers_push_hot(t, slot, eviction_ask(e, slot).weight);
 	else
-		eviction_tiers_push_sole(eviction_tiers_of(e), slot);
+		eviction_tiers_push_sole(t, slot);
 }
 
 static void eviction_tiers_remove(struct eviction *e, uint32_t slot)
 {
 	struct tiers *t = eviction_tiers_of(e);
 
-	if (t->tier[slot] == TIER_HOT) {
+	if (eviction_tiers_is_in_hot(t, slot)) {
 		eviction_tiers_unlink_hot(t, slot);
 		return;
 	}
@@ -161,9 +185,12 @@ static void eviction_tiers_remove(struct eviction *e, uint32_t slot)
 /* A mark that has all is not written, see queued_share_hit_marked(). */
 static void eviction_tiers_count_use(struct tiers *t, uint32_t slot)
 {
-	uint8_t *mark = __atomic_load_n(&t->q.mark, __ATOMIC_ACQUIRE) + slot;
-	uint8_t uses = __atomic_load_n(mark, __ATOMIC_RELAXED);
+	uint8_t *mark = __atomic_load_n(&t->q.mark, __ATOMIC_ACQUIRE), uses;
 
+	if (!mark) /* no copy has been hot */
+		return;
+	mark += slot;
+	uses = __atomic_load_n(mark, __ATOMIC_RELAXED);
 	if (uses < TIERS_USES)
 		__atomic_store_n(mark, (uint8_t)(uses + 1), __ATOMIC_RELAXED);
 }
@@ -183,7 +210,7 @@ static void eviction_tiers_hit(struct eviction *e, uint32_t slot)
 {
 	struct tiers *t = eviction_tiers_of(e);
 
-	if (t->tier[slot] == TIER_HOT)
+	if (eviction_tiers_is_in_hot(t, slot))
 		eviction_tiers_count_use(t, slot);
 	else
 		eviction_hit(t->sole, slot);
@@ -250,8 +277,10 @@ static void eviction_tiers_prefetch(const struct eviction *e, uint32_t slot)
 {
 	const struct tiers *t = (const struct tiers *)e;
 
-	__builtin_prefetch(&t->tier[slot]);
-	__builtin_prefetch(&t->q.mark[slot], 1);
+	if (t->tier) {
+		__builtin_prefetch(&t->tier[slot]);
+		__builtin_prefetch(&t->q.mark[slot], 1);
+	}
 	eviction_prefetch(t->sole, slot);
 }
 
@@ -269,19 +298,21 @@ static uint32_t eviction_tiers_recall(const struct eviction *e, uint32_t before)
 	const struct tiers *t = (const struct tiers *)e;
 	uint32_t slot;
 
-	if (before != EVICTION_NONE && t->tier[before] == TIER_HOT)
+	if (before != EVICTION_NONE && eviction_tiers_is_in_hot(t, before))
 		return queue_recall(t->q.links, 0, before);
 	slot = eviction_recall(t->sole, before);
-	return slot != EVICTION_NONE ?
-		       slot : queue_recall(t->q.links, 0, EVICTION_NONE);
+	if (slot == EVICTION_NONE && t->nhot)
+		slot = queue_recall(t->q.links, 0, EVICTION_NONE);
+	return slot;
 }
 
 static bool eviction_tiers_was_used(const struct eviction *e, uint32_t slot)
 {
 	const struct tiers *t = (const struct tiers *)e;
 
-	return t->tier[slot] == TIER_HOT ? queued_was_marked(e, slot)
-					 : eviction_was_used(t->sole, slot);
+	return eviction_tiers_is_in_hot(t, slot)
+		       ? queued_was_marked(e, slot)
+		       : eviction_was_used(t->sole, slot);
 }
 
 #define TIERS_FUNCTIONS                                                        \
@@ -401,7 +432,8 @@ static bool eviction_tiers_is_hot(struct tiers *t,
 {
 	const unsigned wanted = t->full ? TIERS_MISSES : TIERS_MISSES_ROOMY;
 
-	if (sketch_estimate(&t->misses, miss->hash) < wanted)
+	if (!t->misses.counters ||
+	    sketch_estimate(&t->misses, miss->hash) < wanted)
 		return false;
 	if (eviction_tiers_has_room(t, miss->weight))
 		return true;
@@ -411,13 +443,27 @@ static bool eviction_tiers_is_hot(struct tiers *t,
 	return false;
 }
 
+/* Counts a miss, unless no peer could ever send its object. Without memory for
+ * the counters it is not counted. */
+static void eviction_tiers_count_miss(struct tiers *t,
+				      const struct tiers_miss *miss)
+{
+	const uint32_t nslots = t->q.base.config.nslots;
+
+	if (!t->misses.counters &&
+	    ((!miss->remote && miss->nodes < 2) ||
+	     sketch_reserve(&t->misses, nslots)))
+		return;
+	sketch_add(&t->misses, miss->hash);
+}
+
 bool eviction_tiers_missed(struct eviction *e, const struct tiers_miss *miss)
 {
 	struct tiers *t = eviction_tiers_of(e);
 
 	assert(eviction_has_tiers(e));
 	eviction_tiers_judge_share(t, miss);
-	sketch_add(&t->misses, miss->hash);
+	eviction_tiers_count_miss(t, miss);
 	return miss->remote ? eviction_tiers_is_hot(t, miss)
 			    : eviction_tiers_is_worth_it(t, miss);
 }

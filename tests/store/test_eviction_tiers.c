@@ -453,6 +453,58 @@ static void the_border_follows_the_price(void **state)
 	owner_free(o);
 }
 
+/* A node without peers has nothing of what only those give use to. */
+static void what_is_not_needed_takes_no_memory(void **state)
+{
+	struct owner *o = owner_new("sieve");
+	const struct tiers_miss alone = {.hash = 1, .weight = 1, .nodes = 1},
+				shared = {.hash = 1, .weight = 1, .nodes = 2};
+	const size_t at_first = eviction_memory(o->tiers);
+	size_t counting;
+
+	(void)state;
+	insert(o, 0);
+	assert_true(eviction_tiers_missed(o->tiers, &alone));
+	eviction_share_hit(o->tiers, 0);
+	assert_int_equal(eviction_memory(o->tiers), at_first);
+	eviction_tiers_missed(o->tiers, &shared);
+	counting = eviction_memory(o->tiers);
+	assert_true(counting > at_first);
+	fill_hot(o, 1, 1);
+	assert_true(eviction_memory(o->tiers) > counting + 10 * SLOTS);
+	owner_free(o);
+}
+
+/* Then a hot copy is a sole one, and nothing is counted. */
+static void without_memory_for_the_first_copy(void **state)
+{
+	/* marks; links; tiers, when there are links */
+	static const unsigned failing[] = {1, 2, 2};
+	struct owner *o = owner_new("sieve");
+
+	(void)state;
+	alloc_fail_at(1);
+	assert_false(missed(o, 5, 1));
+	assert_true(alloc_failed());
+	o->weight[3] = 1;
+	o->copy[3] = true;
+	for (unsigned i = 0; i < NROWS(failing); i++) {
+		alloc_fail_at(failing[i]);
+		eviction_insert(o->tiers, 3);
+		assert_true(alloc_failed());
+		alloc_fail_at(0);
+		assert_int_equal(stats_of(o).copies, 0);
+		assert_int_equal(eviction_recall(o->tiers, EVICTION_NONE), 3);
+		assert_int_equal(eviction_evict(o->tiers), 3);
+	}
+	eviction_insert(o->tiers, 3);
+	assert_int_equal(stats_of(o).copies, 1);
+	assert_int_equal(eviction_reserve(o->tiers, SLOTS * 4), 0);
+	eviction_hit(o->tiers, 3);
+	assert_true(eviction_was_used(o->tiers, 3));
+	owner_free(o);
+}
+
 static void without_memory(void **state)
 {
 	struct eviction_config c = {.capacity = CAPACITY,
@@ -492,6 +544,8 @@ int main(void)
 		cmocka_unit_test(who_is_used_stays),
 		cmocka_unit_test(prices),
 		cmocka_unit_test(the_border_follows_the_price),
+		cmocka_unit_test(what_is_not_needed_takes_no_memory),
+		cmocka_unit_test(without_memory_for_the_first_copy),
 		cmocka_unit_test(without_memory),
 	};
 
