@@ -15,11 +15,13 @@ void scd_key_make(const uint8_t secret[SCD_SECRET_BYTES], const char *method,
 	struct scd__siphash s;
 	uint64_t words[2];
 
-	if (!strcmp(method, "HEAD"))
-		method = "GET";
 	scd__siphash_init(&s, secret);
-	scd__siphash_update(&s, method, strlen(method));
-	scd__siphash_update(&s, " ", 1);
+	if (!strcmp(method, "GET") || !strcmp(method, "HEAD")) {
+		scd__siphash_update(&s, "GET ", 4);
+	} else {
+		scd__siphash_update(&s, method, strlen(method));
+		scd__siphash_update(&s, " ", 1);
+	}
 	scd__siphash_update(&s, uri, uri_len);
 	scd__siphash_final(&s, words);
 	out->lo = words[0];

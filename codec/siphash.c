@@ -4,6 +4,8 @@
  */
 #include "codec/siphash.h"
 
+#include <string.h>
+
 static inline uint64_t siphash_rotl(uint64_t x, unsigned n)
 {
 	return x << n | x >> (64 - n);
@@ -40,6 +42,12 @@ static inline uint64_t siphash_load_le64(const uint8_t *p)
 	       (uint64_t)p[7] << 56;
 }
 
+static inline uint64_t siphash_load_le32(const uint8_t *p)
+{
+	return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 |
+	       (uint64_t)p[3] << 24;
+}
+
 void scd__siphash_init(struct scd__siphash *s, const uint8_t key[16])
 {
 	uint64_t k0 = siphash_load_le64(key);
@@ -53,30 +61,47 @@ void scd__siphash_init(struct scd__siphash *s, const uint8_t key[16])
 	s->len = 0;
 }
 
+/* Fewer than eight bytes as the lower ones of a word. The loads of four bytes
+ * overlap where there are fewer than eight, and agree on what they share. */
+static inline uint64_t siphash_load_part(const uint8_t *p, size_t n)
+{
+	if (n >= 4)
+		return siphash_load_le32(p) |
+		       siphash_load_le32(p + n - 4) << (n - 4) * 8;
+	if (!n)
+		return 0;
+	return (uint64_t)p[0] | (uint64_t)p[n / 2] << n / 2 * 8 |
+	       (uint64_t)p[n - 1] << (n - 1) * 8;
+}
+
+/* The state is in variables of its own meanwhile: the bytes could be any
+ * object's, also its, as far as a compiler knows. */
 void scd__siphash_update(struct scd__siphash *s, const void *bytes, size_t len)
 {
 	const uint8_t *p = bytes;
-	const uint8_t *end = p + len;
 	const unsigned waiting = (unsigned)(s->len % 8 * 8); /* bits */
+	uint64_t v[4] = { s->v[0], s->v[1], s->v[2], s->v[3] };
+	uint64_t tail = s->tail, word;
+	size_t left = len;
 
 	/* eight bytes complete a word, and as many as before wait */
-	for (; end - p >= 8; p += 8) {
-		uint64_t word = siphash_load_le64(p);
-
-		siphash_compress(s->v, s->tail | word << waiting);
-		s->tail = waiting ? word >> (64 - waiting) : 0;
-		s->len += 8;
+	for (; left >= 8; left -= 8, p += 8) {
+		word = siphash_load_le64(p);
+		siphash_compress(v, tail | word << waiting);
+		tail = waiting ? word >> (64 - waiting) : 0;
 	}
-	while (p < end) {
-		s->tail |= (uint64_t)*p++ << (s->len % 8 * 8);
-		if (++s->len % 8 == 0) {
-			siphash_compress(s->v, s->tail);
-			s->tail = 0;
-		}
+	word = siphash_load_part(p, left);
+	tail |= word << waiting;
+	if (waiting + left * 8 >= 64) {
+		siphash_compress(v, tail);
+		tail = word >> (64 - waiting); /* which is above 0 */
 	}
+	memcpy(s->v, v, sizeof(v));
+	s->tail = tail;
+	s->len += len;
 }
 
-static uint64_t siphash_finish(uint64_t v[4])
+static inline uint64_t siphash_finish(uint64_t v[4])
 {
 	for (int i = 0; i < 4; i++)
 		siphash_sip_round(v);
@@ -85,9 +110,11 @@ static uint64_t siphash_finish(uint64_t v[4])
 
 void scd__siphash_final(struct scd__siphash *s, uint64_t out[2])
 {
-	siphash_compress(s->v, s->tail | s->len << 56);
-	s->v[2] ^= 0xee;
-	out[0] = siphash_finish(s->v);
-	s->v[1] ^= 0xdd;
-	out[1] = siphash_finish(s->v);
+	uint64_t v[4] = { s->v[0], s->v[1], s->v[2], s->v[3] };
+
+	siphash_compress(v, s->tail | s->len << 56);
+	v[2] ^= 0xee;
+	out[0] = siphash_finish(v);
+	v[1] ^= 0xdd;
+	out[1] = siphash_finish(v);
 }

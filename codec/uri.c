@@ -22,12 +22,13 @@ struct output {
 
 struct scheme {
 	const char *prefix;
+	size_t len; /* of that */
 	unsigned port;
 };
 
 static const struct scheme schemes[] = {
-	{ "http://", 80 },
-	{ "https://", 443 },
+	{ "http://", 7, 80 },
+	{ "https://", 8, 443 },
 };
 
 static char uri_lower(char c)
@@ -96,6 +97,8 @@ static bool uri_all_graphic(struct span s)
 		if (!uri_eight_graphic(s.at + i))
 			return false;
 	}
+	if (i && i < s.len) /* the last eight, some of them again */
+		return uri_eight_graphic(s.at + s.len - 8);
 	for (; i < s.len; i++) {
 		if (s.at[i] <= ' ' || s.at[i] > '~')
 			return false;
@@ -106,8 +109,7 @@ static bool uri_all_graphic(struct span s)
 static const struct scheme *uri_find_scheme(struct span uri)
 {
 	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
-		size_t len = strlen(schemes[i].prefix);
-		size_t same = 0;
+		size_t len = schemes[i].len, same = 0;
 
 		/* only saves time */
 		if (uri.len >= len && !memcmp(uri.at, schemes[i].prefix, len))
@@ -255,6 +257,53 @@ static bool uri_put_port(struct output *o, unsigned port)
 	return uri_put(o, (struct span){digits + i, sizeof(digits) - i});
 }
 
+/* Behind a port that is spelt as it would be written, or 0: it is none. */
+static size_t uri_skip_written_port(const struct scheme *scheme,
+				    struct span uri, size_t at)
+{
+	size_t i = at;
+	unsigned port = 0;
+
+	while (i < uri.len && i < at + 5 && uri.at[i] >= '0' &&
+	       uri.at[i] <= '9')
+		port = port * 10 + (unsigned)(uri.at[i++] - '0');
+	return i > at && uri.at[at] != '0' && port <= 65535 &&
+			       port != scheme->port ? i : 0;
+}
+
+/*
+ * Whether a URI of graphic bytes is in canonical form already, as nearly all
+ * are: a name in lower case, perhaps a port, and a path. False also for some
+ * that are; to take those apart only takes longer.
+ */
+static bool uri_is_written(const struct scheme *scheme, struct span uri)
+{
+	static const uint64_t lower[2] = { UINT64_C(0x2bff7fd200000000),
+					   UINT64_C(0x47fffffe80000000) };
+	size_t i = scheme->len;
+
+	for (; i < uri.len; i++) {
+		unsigned c = (unsigned char)uri.at[i];
+
+		if (!(lower[c / 64] >> c % 64 & 1))
+			break;
+	}
+	if (i == scheme->len || i == uri.len || uri.at[i - 1] == '.')
+		return false;
+	if (uri.at[i] == ':')
+		i = uri_skip_written_port(scheme, uri, i + 1);
+	return i && i < uri.len && uri.at[i] == '/' &&
+	       !memchr(uri.at + i, '#', uri.len - i);
+}
+
+static int uri_end(struct output *o, size_t *out_len, const char *out)
+{
+	*o->at = '\0';
+	if (out_len)
+		*out_len = (size_t)(o->at - out);
+	return SCD_OK;
+}
+
 int scd_uri_canonical(const char *uri, size_t len, char *out, size_t cap,
 		      size_t *out_len)
 {
@@ -266,8 +315,13 @@ int scd_uri_canonical(const char *uri, size_t len, char *out, size_t cap,
 
 	if (!scheme || !uri_all_graphic(rest))
 		return SCD_EURI;
-	rest.at += strlen(scheme->prefix);
-	rest.len -= strlen(scheme->prefix);
+	if (uri_is_written(scheme, rest)) { /* only saves time */
+		if (!uri_put(&o, rest) || o.at == o.end)
+			return SCD_ESPACE;
+		return uri_end(&o, out_len, out);
+	}
+	rest.at += scheme->len;
+	rest.len -= scheme->len;
 	authority = uri_take_authority(&rest);
 	path = uri_take_until(&rest, '#');
 	uri_drop_userinfo(&authority);
@@ -276,8 +330,7 @@ int scd_uri_canonical(const char *uri, size_t len, char *out, size_t cap,
 	port = uri_parse_port(authority);
 	if (port < 0)
 		return SCD_EURI;
-	if (!uri_put(&o,
-		     (struct span){scheme->prefix, strlen(scheme->prefix)}) ||
+	if (!uri_put(&o, (struct span){scheme->prefix, scheme->len}) ||
 	    !uri_put_lower(&o, host) ||
 	    (port && port != (int)scheme->port &&
 	     !uri_put_port(&o, (unsigned)port)))
@@ -287,8 +340,5 @@ int scd_uri_canonical(const char *uri, size_t len, char *out, size_t cap,
 		return SCD_ESPACE;
 	if (!uri_put(&o, path) || o.at == o.end)
 		return SCD_ESPACE;
-	*o.at = '\0';
-	if (out_len)
-		*out_len = (size_t)(o.at - out);
-	return SCD_OK;
+	return uri_end(&o, out_len, out);
 }
