@@ -4,6 +4,7 @@
 #include "digestd/http/target.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,8 +16,8 @@ enum { SHORT_BYTES = 512 }; /* of a URI that is joined on the stack */
  * in lower case. */
 static void target_split(struct target *t)
 {
-	t->host = t->uri + (t->uri[4] == 's' ? strlen("https://") :
-					       strlen("http://"));
+	t->host = t->uri + (target_is_https(t) ? strlen("https://") :
+						 strlen("http://"));
 	t->path = strchr(t->host, '/');
 	t->host_len = (size_t)(t->path - t->host);
 }
@@ -37,11 +38,23 @@ static int target_canonical(const char *uri, size_t len, char **out,
 	return 0;
 }
 
-/* prefix + host + path, made canonical. */
-static int target_join(const char *prefix, const char *host, struct target *t,
-		       const char *raw, size_t len)
+/* The same in the target's own memory, where that is enough. */
+static int target_take(struct target *t, const char *uri, size_t len)
 {
-	size_t prefix_len = strlen(prefix), host_len = strlen(host);
+	if (len + 2 > sizeof(t->room))
+		return target_canonical(uri, len, &t->uri, &t->uri_len);
+	if (scd_uri_canonical(uri, len, t->room, sizeof(t->room), &t->uri_len))
+		return -EINVAL;
+	t->uri = t->room;
+	return 0;
+}
+
+/* http:// + host + path, made canonical. */
+static int target_join(const char *host, struct target *t, const char *raw,
+		       size_t len)
+{
+	static const char prefix[] = "http://";
+	const size_t prefix_len = sizeof(prefix) - 1, host_len = strlen(host);
 	size_t uri_len = prefix_len + host_len + len;
 	char room[SHORT_BYTES];
 	char *uri = uri_len <= sizeof(room) ? room : malloc(uri_len);
@@ -51,11 +64,17 @@ static int target_join(const char *prefix, const char *host, struct target *t,
 		memcpy(uri, prefix, prefix_len);
 		memcpy(uri + prefix_len, host, host_len);
 		memcpy(uri + prefix_len + host_len, raw, len);
-		err = target_canonical(uri, uri_len, &t->uri, &t->uri_len);
+		err = target_take(t, uri, uri_len);
 	}
 	if (uri != room)
 		free(uri);
 	return err;
+}
+
+/* All but the room is zero then. */
+static void target_clear(struct target *t)
+{
+	memset(t, 0, offsetof(struct target, room));
 }
 
 int target_resolve(struct target *t, const char *raw, size_t len,
@@ -63,19 +82,22 @@ int target_resolve(struct target *t, const char *raw, size_t len,
 {
 	int err = -EINVAL;
 
-	*t = (struct target){ .absolute = len && raw[0] != '/' };
+	target_clear(t);
+	t->absolute = len && raw[0] != '/';
 	if (t->absolute)
-		err = target_canonical(raw, len, &t->uri, &t->uri_len);
+		err = target_take(t, raw, len);
 	else if (len && host && *host && !strpbrk(host, "/?#@"))
-		err = target_join("http://", host, t, raw, len);
+		err = target_join(host, t, raw, len);
 	if (!err)
 		target_split(t);
 	return err;
 }
 
-bool target_is_https(const struct target *t)
+/* Frees a URI that is not in the target's own memory. */
+static void target_free_uri(const struct target *t, char *uri)
 {
-	return !strncmp(t->uri, "https:", 6);
+	if (uri != t->room)
+		free(uri);
 }
 
 int target_set_scheme(struct target *t, const char *scheme)
@@ -96,15 +118,15 @@ int target_set_scheme(struct target *t, const char *scheme)
 	free(uri);
 	if (err)
 		return err;
-	free(old);
+	target_free_uri(t, old);
 	target_split(t);
 	return 0;
 }
 
 void target_free(struct target *t)
 {
-	free(t->uri);
-	*t = (struct target){ 0 };
+	target_free_uri(t, t->uri);
+	target_clear(t);
 }
 
 /* How much of the target stands before a relative reference (RFC 3986, 5.2). */

@@ -8,6 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Most URIs are in its own memory, so it cannot be copied as a value. */
+enum { TARGET_ROOM = 200 };
+
 struct target {
 	char *uri;         /* canonical (codec/uri.h), ended by NUL */
 	size_t uri_len;
@@ -16,6 +19,7 @@ struct target {
 	size_t host_len;
 	const char *path;  /* in uri: path and query, from the first slash */
 	bool absolute;     /* the request had an absolute-form target */
+	char room[TARGET_ROOM]; /* private */
 };
 
 /*
@@ -28,7 +32,10 @@ int target_resolve(struct target *t, const char *raw, size_t len,
 		   const char *host);
 
 /* Whether its scheme is https. */
-bool target_is_https(const struct target *t);
+static inline bool target_is_https(const struct target *t)
+{
+	return t->uri[4] == 's'; /* else it is http */
+}
 
 /*
  * Gives a target another scheme, "http" or "https". Returns 0; -EINVAL or
@@ -36,7 +43,7 @@ bool target_is_https(const struct target *t);
  */
 int target_set_scheme(struct target *t, const char *scheme);
 
-/* Releases; *t becomes all zero. */
+/* Releases what it has; there is no URI in *t any more. */
 void target_free(struct target *t);
 
 /*
