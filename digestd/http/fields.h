@@ -19,6 +19,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "digestd/http/octets.h"
+
 /* One line. Both strings end with a NUL, which their lengths do not count: they
  * are there for who would else measure them a dozen times. */
 struct field {
@@ -174,7 +176,8 @@ static inline bool field_name_is(const char *a, const char *b)
 static inline bool field_has_name(const struct field *line, const char *name,
 				  size_t len)
 {
-	return line->name_len == len && field_name_is(line->name, name);
+	return line->name_len == len && !((*line->name ^ *name) & ~0x20) &&
+	       octets_same(line->name, name, len);
 }
 
 /* Inline, so that a constant is measured by the compiler. */
@@ -185,7 +188,7 @@ static inline bool field_is(const struct field *line, const char *name)
 
 #define FIELD_NAMES_BIT(own) | field_name_bit(own, sizeof(own) - 1)
 #define FIELD_NAMES_IS(own) \
-	|| (len == sizeof(own) - 1 && field_name_is(name, own))
+	|| (len == sizeof(own) - 1 && octets_same(name, own, len))
 
 /* The bits of a list of names, LIST(X), which says X("Name") for each: a
  * constant. */
@@ -206,7 +209,7 @@ static inline bool field_part_is(struct field_part part, const char *text)
 {
 	return part.len && !((*part.at ^ *text) & ~0x20) &&
 	       strlen(text) == part.len &&
-	       !strncasecmp(part.at, text, part.len);
+	       octets_same(part.at, text, part.len);
 }
 
 static inline bool field_is_blank(char c)

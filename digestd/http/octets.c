@@ -3,6 +3,8 @@
  */
 #include "digestd/http/octets.h"
 
+#include <string.h>
+
 #define IS_DIGIT(c) ((c) >= '0' && (c) <= '9')
 #define IS_LETTER(c) \
 	(((c) >= 'A' && (c) <= 'Z') || ((c) >= 'a' && (c) <= 'z'))
@@ -43,4 +45,72 @@ const uint8_t octets_table[256] = {
 const char *octets_skip_value_portable(const char *at, const char *end)
 {
 	return octets_skip(at, end, OCTETS_VALUE);
+}
+
+/* In each of eight bytes below 128: its upper bit is set if it is a letter in
+ * lower case. */
+static uint64_t octets_letters(uint64_t word)
+{
+	const uint64_t each = UINT64_C(0x0101010101010101);
+
+	return (word + each * (128 - 'a')) & ~(word + each * (128 - 'z' - 1));
+}
+
+/* Eight bytes: all of them differ in the case of letters at most. */
+static bool octets_same_word(uint64_t a, uint64_t b)
+{
+	const uint64_t each = UINT64_C(0x0101010101010101);
+	const uint64_t differ = a ^ b;
+	const uint64_t lower = (a | each * 0x20) & each * 0x7f;
+
+	/* most are the same, or differ in other bits: only saves time */
+	if (!differ || differ & ~(each * 0x20))
+		return !differ;
+	return !(differ << 2 & (~octets_letters(lower) | a));
+}
+
+static uint64_t octets_load8(const char *at)
+{
+	uint64_t word;
+
+	memcpy(&word, at, sizeof(word));
+	return word;
+}
+
+/* Four to seven bytes, some of them twice. */
+static uint64_t octets_load4(const char *at, size_t len)
+{
+	uint32_t first, last;
+
+	memcpy(&first, at, sizeof(first));
+	memcpy(&last, at + len - sizeof(last), sizeof(last));
+	return first | (uint64_t)last << 32;
+}
+
+/* Up to three bytes. */
+static uint64_t octets_load1(const char *at, size_t len)
+{
+	if (!len)
+		return 0;
+	return (uint64_t)(unsigned char)at[0] |
+	       (uint64_t)(unsigned char)at[len / 2] << 8 |
+	       (uint64_t)(unsigned char)at[len - 1] << 16;
+}
+
+bool octets_same(const char *a, const char *b, size_t len)
+{
+	size_t i = 0;
+
+	if (len < 4)
+		return octets_same_word(octets_load1(a, len),
+					octets_load1(b, len));
+	if (len < 8)
+		return octets_same_word(octets_load4(a, len),
+					octets_load4(b, len));
+	for (; i + 8 < len; i += 8) {
+		if (!octets_same_word(octets_load8(a + i), octets_load8(b + i)))
+			return false;
+	}
+	return octets_same_word(octets_load8(a + len - 8),
+				octets_load8(b + len - 8));
 }

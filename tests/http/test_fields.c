@@ -355,9 +355,43 @@ static void an_emptied_list_keeps_its_memory(void **state)
 	}
 }
 
+static int lower_of(int c)
+{
+	return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
+}
+
+/* Each pair of bytes, in each place of texts that are read in different ways.
+ */
+static void same_but_for_case(void **state)
+{
+	static const size_t lens[] = { 1, 2, 3, 4, 5, 7, 8, 9, 16, 17 };
+
+	(void)state;
+	assert_true(octets_same("", "", 0));
+	for (size_t i = 0; i < NROWS(lens); i++) {
+		for (size_t at = 0; at < lens[i]; at++) {
+			char a[17], b[17];
+
+			memset(a, 'q', sizeof(a));
+			memset(b, 'Q', sizeof(b));
+			for (int n = 0; n < 65536; n++) {
+				bool same = lower_of(n % 256) ==
+					    lower_of(n / 256);
+
+				a[at] = (char)(n % 256);
+				b[at] = (char)(n / 256);
+				if (octets_same(a, b, lens[i]) != same)
+					fail_msg("%zu, %zu: %x", lens[i], at,
+						 (unsigned)n);
+			}
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(same_but_for_case),
 		cmocka_unit_test(a_copy_has_text_of_its_own),
 		cmocka_unit_test(an_emptied_list_keeps_its_memory),
 		cmocka_unit_test(lines),
