@@ -194,5 +194,5 @@ void field_names_remove(struct fields *f,
 				f->lines[kept++] = f->lines[first + i];
 		}
 	}
-	f->nlines = kept;
+	f->nlines = (uint32_t)kept;
 }

@@ -16,6 +16,7 @@ enum {
 	FIRST_LINES = 16,
 	BLOCK_BYTES = 1000, /* most messages fit one */
 	MAX_SECONDS = 2147483647,
+	MOST_LINES = INT32_MAX, /* so that twice as many can be counted */
 };
 
 /* The lines have the beginning of the oldest block, until there are too many:
@@ -49,6 +50,7 @@ static void fields_free_newer(struct fields *f)
 	while (f->blocks && f->blocks->next) {
 		struct fields_block *next = f->blocks->next;
 
+		f->memory -= sizeof(*next) + f->blocks->cap;
 		free(f->blocks);
 		f->blocks = next;
 	}
@@ -81,15 +83,6 @@ void fields_clear(struct fields *f)
 		f->blocks->len = fields_lines_bytes(f, f->blocks);
 }
 
-size_t fields_memory(const struct fields *f)
-{
-	size_t sum = f->cap * sizeof(*f->lines);
-
-	for (const struct fields_block *b = f->blocks; b; b = b->next)
-		sum += sizeof(*b) + b->cap - fields_lines_bytes(f, b);
-	return sum;
-}
-
 /* Adds a block; null without memory. */
 static struct fields_block *fields_add_block(struct fields *f, size_t cap)
 {
@@ -99,6 +92,7 @@ static struct fields_block *fields_add_block(struct fields *f, size_t cap)
 		return NULL;
 	*b = (struct fields_block){ .next = f->blocks, .cap = cap };
 	f->blocks = b;
+	f->memory += sizeof(*b) + cap;
 	return b;
 }
 
@@ -111,7 +105,7 @@ static int fields_begin(struct fields *f, size_t nlines, size_t text)
 		return -ENOMEM;
 	f->blocks->len = bytes;
 	f->lines = (struct field *)(void *)f->blocks->text;
-	f->cap = nlines;
+	f->cap = (uint32_t)nlines;
 	return 0;
 }
 
@@ -135,8 +129,11 @@ static int fields_move_lines(struct fields *f, size_t cap)
 		return -ENOMEM;
 	if (inside)
 		memcpy(lines, f->lines, f->nlines * sizeof(*lines));
+	else
+		f->memory -= f->cap * sizeof(*lines);
+	f->memory += cap * sizeof(*lines);
 	f->lines = lines;
-	f->cap = cap;
+	f->cap = (uint32_t)cap;
 	return 0;
 }
 
@@ -144,6 +141,8 @@ static int fields_grow_lines(struct fields *f, size_t n)
 {
 	size_t cap = f->cap ? f->cap : FIRST_LINES;
 
+	if (n > MOST_LINES)
+		return -ENOMEM;
 	while (cap < n)
 		cap *= 2;
 	return f->lines ? fields_move_lines(f, cap)
@@ -158,7 +157,7 @@ static inline int fields_reserve_lines(struct fields *f, size_t n)
 
 static inline int fields_reserve_line(struct fields *f)
 {
-	return fields_reserve_lines(f, f->nlines + 1);
+	return fields_reserve_lines(f, (size_t)f->nlines + 1);
 }
 
 /* A block with room for so many bytes; null without memory. */
@@ -243,7 +242,7 @@ void fields_drop(struct fields *f, const char *name)
 		if (!field_has_name(&f->lines[i], name, len))
 			f->lines[kept++] = f->lines[i];
 	}
-	f->nlines = kept;
+	f->nlines = (uint32_t)kept;
 }
 
 /* The text of a list's newest block, of which a copy has its own. */
@@ -508,5 +507,5 @@ void fields_remove_hop_by_hop(struct fields *f)
 					 f->lines[i].name_len))
 			f->lines[kept++] = f->lines[i];
 	}
-	f->nlines = kept;
+	f->nlines = (uint32_t)kept;
 }

@@ -32,9 +32,10 @@ struct field {
 /* All fields are private. */
 struct fields {
 	struct field *lines;
-	size_t nlines, cap;
+	uint32_t nlines, cap;
 	struct fields_block *blocks; /* the newest first */
 	uint64_t names; /* the bits of all names, and of some that have gone */
+	size_t memory;  /* bytes of lines and blocks */
 };
 
 /* A piece of a value, not ended by NUL. */
@@ -99,7 +100,10 @@ static inline const struct field *fields_at(const struct fields *f, size_t i)
 }
 
 /* Bytes of memory that the list holds. */
-size_t fields_memory(const struct fields *f);
+static inline size_t fields_memory(const struct fields *f)
+{
+	return f->memory;
+}
 
 /*
  * Appends a line. Strings are copied and may be the list's own. Returns 0 or

@@ -69,11 +69,13 @@ struct front_exchange {
 	char *text;        /* the request's header */
 	size_t text_cap;
 	size_t counted;    /* of its memory, see front_exchange_count() */
+	struct reply_head head; /* of the reply */
+
+	/* what is zero in one that is new, see front_exchange_clear() */
 	bool keeps_old;    /* its client speaks HTTP/1.0, and wants to go on */
 	bool unheard;      /* nobody takes what the client says */
 
 	/* the reply: what of it is to be sent next, then the file or stream */
-	struct reply_head head;
 	struct iovec parts[FRONT_PARTS];
 	unsigned part, nparts;
 	struct shared_reply *shared;

@@ -2,7 +2,9 @@
  * Exchanges. Those that are over are kept, with their memory, for the next
  * requests, so that a hit allocates nothing.
  */
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "digestd/os/memory.h"
 #include "digestd/server/front.h"
@@ -68,17 +70,14 @@ static void front_exchange_release_reply(struct front_exchange *fx)
 /* Makes it ready for another request. */
 static void front_exchange_clear(struct front_exchange *fx)
 {
-	struct front_exchange kept = {
-		.x.fields = fx->x.fields,
-		.text = fx->text,
-		.text_cap = fx->text_cap,
-		.counted = fx->counted,
-		.head = fx->head,
-	};
+	struct fields fields = fx->x.fields;
 
-	fields_clear(&kept.x.fields);
+	fields_clear(&fields);
 	fields_free(&fx->x.trailers);
-	*fx = kept;
+	fx->x = (struct exchange){ .fields = fields };
+	fx->next = NULL;
+	memset(&fx->keeps_old, 0,
+	       sizeof(*fx) - offsetof(struct front_exchange, keeps_old));
 	front_exchange_count(fx);
 }
 
