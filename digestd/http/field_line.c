@@ -3,6 +3,8 @@
  */
 #include "digestd/http/field_line.h"
 
+#include <string.h>
+
 #include "digestd/http/fields.h"
 #include "digestd/http/octets.h"
 
@@ -112,11 +114,39 @@ static enum field_line_event field_line_step(struct field_line *l,
 	return field_line_end(l, *at);
 }
 
+/*
+ * A line that is here whole, and as most are: the same as all of its steps, in
+ * half the time. False, and nothing has changed: it is none of these.
+ */
+static bool field_line_read_whole(struct field_line *l, const char *line,
+				  size_t len)
+{
+	const char *end = line + len;
+	const char *name_end = octets_skip(line, end, OCTETS_TOKEN);
+	const char *value = name_end + 1, *value_end;
+
+	if (name_end == line || name_end == end || *name_end != ':')
+		return false;
+	while (value < end && field_is_blank(*value))
+		value++;
+	value_end = octets_skip_value(value, end);
+	if (end - value_end < 2 || memcmp(value_end, "\r\n", 2) != 0)
+		return false;
+	l->name_len = (uint32_t)(name_end - line);
+	l->value_at = (uint32_t)(value - line);
+	l->at = (uint32_t)(value_end - line);
+	field_line_trim_value(l, line);
+	l->at += 2;
+	return true;
+}
+
 enum field_line_event field_line_read(struct field_line *l, const char *line,
 				      size_t len, bool strict)
 {
 	enum field_line_event event = FIELD_LINE_MORE;
 
+	if (strict && !l->at && field_line_read_whole(l, line, len))
+		return FIELD_LINE_DONE;
 	while (l->at < len && event == FIELD_LINE_MORE)
 		event = field_line_step(l, line, len, strict);
 	return event;
