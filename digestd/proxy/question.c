@@ -327,7 +327,8 @@ void question_unref(struct question **q)
 		return;
 	target_free(&gone->target);
 	worker_settings_unref(gone->settings);
-	free(gone->own_policy);
+	if (gone->own_policy) /* only saves the call */
+		free(gone->own_policy);
 	free(gone);
 }
 

@@ -60,9 +60,10 @@ static void request_free(struct request *r)
 	if (!r->lent)
 		cached_unref(&r->found);
 	cached_unref(&r->stale);
-	if (r->normal)
+	if (r->normal) {
 		fields_free(r->normal);
-	free(r->normal);
+		free(r->normal);
+	}
 	question_unref(&r->q);
 	request_purge_leave(r);
 	client_purge_leave(r);

@@ -48,6 +48,7 @@ ssize_t request_upload_take(struct request *r, void *buf, size_t cap)
 
 void request_upload_free(struct request *r)
 {
-	buffer_free(&r->upload);
+	if (r->upload.data) /* only saves the call */
+		buffer_free(&r->upload);
 	ledger_release(&memory_ledger, LEDGER_uploads, &r->upload_memory);
 }

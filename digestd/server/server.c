@@ -267,7 +267,8 @@ bool exchange_answered(const struct exchange *x)
 bool exchange_is_bodiless(const struct exchange *x, unsigned status)
 {
 	return status == 204 || status == 304 ||
-	       !strcasecmp(x->request.method, "HEAD");
+	       ((*x->request.method | 0x20) == 'h' && /* saves the call */
+		!strcasecmp(x->request.method, "HEAD"));
 }
 
 static const struct exchange_engine *server_exchange_engine(
