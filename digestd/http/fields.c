@@ -205,10 +205,9 @@ int fields_add_n(struct fields *f, const char *name, size_t name_len,
 	return 0;
 }
 
-int fields_borrow(struct fields *f, const char *name, const char *value)
+int fields_borrow_n(struct fields *f, const char *name, size_t name_len,
+		    const char *value, size_t value_len)
 {
-	const size_t name_len = strlen(name), value_len = strlen(value);
-
 	if (name_len > UINT32_MAX || value_len > UINT32_MAX ||
 	    fields_reserve_line(f))
 		return -ENOMEM;

@@ -117,8 +117,15 @@ static inline int fields_add(struct fields *f, const char *name,
 	return fields_add_n(f, name, strlen(name), value, strlen(value));
 }
 
-/* Appends a line whose text is not copied: it lives longer than the list. */
-int fields_borrow(struct fields *f, const char *name, const char *value);
+/* Appends a line whose text is not copied: it lives longer than the list. Both
+ * strings are ended by NUL, even where their lengths are given. */
+int fields_borrow_n(struct fields *f, const char *name, size_t name_len,
+		    const char *value, size_t value_len);
+static inline int fields_borrow(struct fields *f, const char *name,
+				const char *value)
+{
+	return fields_borrow_n(f, name, strlen(name), value, strlen(value));
+}
 
 /* Removes all lines of a name and appends one. As fields_add(). */
 int fields_set(struct fields *f, const char *name, const char *value);

@@ -233,16 +233,17 @@ bool httpdate_parse_exact(const char *text, int64_t *out_s)
 
 static void httpdate_civil_from_days(int64_t n, struct date *d)
 {
-	int64_t era, doe, yoe, doy, mp;
+	unsigned doe, yoe, doy, mp; /* that are small numbers is faster */
+	int64_t era;
 
 	n += 719468;
 	era = (n >= 0 ? n : n - 146096) / 146097;
-	doe = n - era * 146097;
+	doe = (unsigned)(n - era * 146097);
 	yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
 	doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
 	mp = (5 * doy + 2) / 153;
-	d->day = (unsigned)(doy - (153 * mp + 2) / 5 + 1);
-	d->month = (unsigned)(mp < 10 ? mp + 3 : mp - 9);
+	d->day = doy - (153 * mp + 2) / 5 + 1;
+	d->month = mp < 10 ? mp + 3 : mp - 9;
 	d->year = (unsigned)(yoe + era * 400 + (d->month <= 2));
 }
 
@@ -275,41 +276,30 @@ bool httpdate_parse(const char *text, int64_t now_s, int64_t *out_s)
 	return httpdate_date_to_seconds(&d, out_s);
 }
 
-static char *httpdate_put_number(char *p, unsigned value, unsigned digits)
+static void httpdate_put_two(char *p, unsigned value)
 {
-	for (unsigned i = digits; i-- > 0; value /= 10)
-		p[i] = (char)('0' + value % 10);
-	return p + digits;
+	p[0] = (char)('0' + value / 10);
+	p[1] = (char)('0' + value % 10);
 }
 
-static char *httpdate_put_text(char *p, const char *text, size_t len)
-{
-	memcpy(p, text, len);
-	return p + len;
-}
-
+/* All but digits and names is of one form, and is there before them. */
 void httpdate_format(int64_t at_s, char out[HTTPDATE_LEN + 1])
 {
 	static const int64_t last_s = 253402300799; /* end of the year 9999 */
+	unsigned day, clock;
 	struct date d;
-	unsigned clock;
-	char *p = out;
 
 	at_s = at_s < 0 ? 0 : at_s > last_s ? last_s : at_s;
-	httpdate_civil_from_days(at_s / DAY_S, &d);
-	clock = (unsigned)(at_s % DAY_S);
-	p = httpdate_put_text(p, days[(at_s / DAY_S + 4) % 7], 3);
-	p = httpdate_put_text(p, ", ", 2);
-	p = httpdate_put_number(p, d.day, 2);
-	*p++ = ' ';
-	p = httpdate_put_text(p, months[d.month - 1], 3);
-	*p++ = ' ';
-	p = httpdate_put_number(p, d.year, 4);
-	*p++ = ' ';
-	p = httpdate_put_number(p, clock / 3600, 2);
-	*p++ = ':';
-	p = httpdate_put_number(p, clock / 60 % 60, 2);
-	*p++ = ':';
-	p = httpdate_put_number(p, clock % 60, 2);
-	httpdate_put_text(p, " GMT", 5);
+	day = (unsigned)(at_s / DAY_S);
+	clock = (unsigned)(at_s - (int64_t)day * DAY_S);
+	httpdate_civil_from_days(day, &d);
+	memcpy(out, "Thu, 01 Jan 1970 00:00:00 GMT", HTTPDATE_LEN + 1);
+	memcpy(out, days[(day + 4) % 7], 3);
+	httpdate_put_two(out + 5, d.day);
+	memcpy(out + 8, months[d.month - 1], 3);
+	httpdate_put_two(out + 12, d.year / 100);
+	httpdate_put_two(out + 14, d.year % 100);
+	httpdate_put_two(out + 17, clock / 3600);
+	httpdate_put_two(out + 20, clock / 60 % 60);
+	httpdate_put_two(out + 23, clock % 60);
 }

@@ -235,48 +235,69 @@ bool packed_is_good(const char *bytes, size_t len)
 	return bytes || !len;
 }
 
-static const char *packed_name_of(unsigned char code)
-{
-	unsigned i = code & ~(unsigned)(PACKED_LOWER | PACKED_TIME);
-
-	return code & PACKED_LOWER ? names[i].lower : names[i].name;
-}
-
 /* The value that begins at *at, which moves behind it. */
-static const char *packed_open_value(const char **at)
+static struct field_part packed_open_value(const char **at)
 {
-	const char *value = *at;
+	struct field_part value = { *at, 0 };
 
-	if (*value == PACKED_NUMBER) {
-		unsigned char number = (unsigned char)value[1];
+	if (*value.at == PACKED_NUMBER) {
+		unsigned char number = (unsigned char)value.at[1];
 
-		*at = value += 2;
-		if (number != PACKED_LITERAL)
-			return packed_value(number);
+		*at = value.at += 2;
+		if (number != PACKED_LITERAL) {
+			value.at = packed_value(number);
+			value.len = strlen(value.at);
+			return value;
+		}
 	}
-	*at = value + strlen(value) + 1;
+	value.len = strlen(value.at);
+	*at = value.at + value.len + 1;
 	return value;
 }
 
-/* Adds the line that begins at *at, which moves behind it. */
-static int packed_open_line(const char **at, struct fields *f)
+/* The name, whose code was just before *at. */
+static struct field_part packed_open_name(unsigned char code, const char **at)
+{
+	const unsigned i = code & ~(unsigned)(PACKED_LOWER | PACKED_TIME);
+	struct field_part name;
+
+	if (code) {
+		name.at = code & PACKED_LOWER ? names[i].lower : names[i].name;
+		name.len = names[i].len;
+		return name;
+	}
+	name.at = *at;
+	name.len = strlen(name.at);
+	*at += name.len + 1;
+	return name;
+}
+
+void packed_next(const char **at, struct packed_line *line)
 {
 	unsigned char code = (unsigned char)*(*at)++;
-	char text[HTTPDATE_LEN + 1];
-	const char *name, *value;
 	uint32_t time;
 
-	if (code & PACKED_TIME) {
-		memcpy(&time, *at, TIME_BYTES);
-		*at += TIME_BYTES;
-		httpdate_format(time, text);
-		return fields_add(f, packed_name_of(code), text);
+	line->name = packed_open_name(code, at);
+	if (!(code & PACKED_TIME)) {
+		line->value = packed_open_value(at);
+		return;
 	}
-	name = code ? packed_name_of(code) : *at;
-	if (!code)
-		*at += strlen(*at) + 1;
-	value = packed_open_value(at);
-	return fields_borrow(f, name, value);
+	memcpy(&time, *at, TIME_BYTES);
+	*at += TIME_BYTES;
+	httpdate_format(time, line->date);
+	line->value = (struct field_part){ line->date, HTTPDATE_LEN };
+}
+
+/* A date is copied. */
+static int packed_add_line(struct fields *f, const struct packed_line *line)
+{
+	const struct field_part *name = &line->name, *value = &line->value;
+
+	return value->at == line->date ?
+		       fields_add_n(f, name->at, name->len, value->at,
+				    value->len) :
+		       fields_borrow_n(f, name->at, name->len, value->at,
+				       value->len);
 }
 
 bool packed_begins_with(const char *bytes, size_t len, const char *name)
@@ -289,10 +310,12 @@ bool packed_begins_with(const char *bytes, size_t len, const char *name)
 int packed_open(const char *bytes, size_t len, struct fields *f)
 {
 	const char *end = bytes + len;
+	struct packed_line line;
 
 	fields_init(f);
 	while (bytes < end) {
-		if (packed_open_line(&bytes, f)) {
+		packed_next(&bytes, &line);
+		if (packed_add_line(f, &line)) {
 			fields_free(f);
 			return -ENOMEM;
 		}

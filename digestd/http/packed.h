@@ -17,7 +17,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct fields;
+#include "digestd/http/fields.h"
+#include "digestd/http/httpdate.h"
 
 enum { PACKED_VERSION = 2 };
 
@@ -31,6 +32,16 @@ bool packed_is_good(const char *bytes, size_t len);
 
 /* Whether the first line has this name, which the table has not. */
 bool packed_begins_with(const char *bytes, size_t len, const char *name);
+
+/* A line. Both parts are ended by NUL and live as long as the packed bytes, but
+ * for a date, which is in the line itself. */
+struct packed_line {
+	struct field_part name, value;
+	char date[HTTPDATE_LEN + 1];
+};
+
+/* Reads the line that begins at *at, which moves behind it. */
+void packed_next(const char **at, struct packed_line *line);
 
 /*
  * Makes *f, which is overwritten, the list that was packed into these bytes;

@@ -604,7 +604,7 @@ const char *request_head_reason(const struct request_head *h,
 }
 
 /* The part as a string. */
-static const char *request_head_terminate(char *at, struct request_span span)
+static char *request_head_terminate(char *at, struct request_span span)
 {
 	at[span.at + span.len] = '\0';
 	return at + span.at;
@@ -619,8 +619,10 @@ int request_head_borrow_fields(const struct request_head *h, char *at,
 	for (unsigned i = 0; i < h->nfields; i++) {
 		const struct request_field *f = &h->fields[i];
 
-		if (fields_borrow(to, request_head_terminate(at, f->name),
-				  request_head_terminate(at, f->value)))
+		if (fields_borrow_n(to, request_head_terminate(at, f->name),
+				    f->name.len,
+				    request_head_terminate(at, f->value),
+				    f->value.len))
 			return -ENOMEM;
 	}
 	return 0;
