@@ -4,7 +4,7 @@
  */
 #include "digestd/http/decimal.h"
 
-enum { DECIMAL_DIGITS_MAX = 19 }; /* of an int64_t */
+enum { DECIMAL_DIGITS_MAX = 20 }; /* of an uint64_t */
 
 /* How many digits a number has. */
 static size_t decimal_digits(uint64_t number)
@@ -18,17 +18,22 @@ static size_t decimal_digits(uint64_t number)
 	return digits;
 }
 
-size_t decimal_write(int64_t number, char out[DECIMAL_BYTES])
+size_t decimal_write_size(uint64_t number, char *out)
 {
-	uint64_t left = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
-	const size_t len = decimal_digits(left) + (number < 0);
+	const size_t len = decimal_digits(number);
 	char *at = out + len;
 
 	*at = '\0';
 	do
-		*--at = (char)('0' + left % 10);
-	while (left /= 10);
-	if (number < 0)
-		*--at = '-';
+		*--at = (char)('0' + number % 10);
+	while (number /= 10);
 	return len;
+}
+
+size_t decimal_write(int64_t number, char out[DECIMAL_BYTES])
+{
+	if (number >= 0)
+		return decimal_write_size((uint64_t)number, out);
+	*out = '-';
+	return 1 + decimal_write_size(0 - (uint64_t)number, out + 1);
 }

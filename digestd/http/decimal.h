@@ -13,4 +13,7 @@ enum { DECIMAL_BYTES = 21 }; /* of the longest, with its sign and the NUL */
 /* Writes a number and a NUL; returns how many bytes it has without that. */
 size_t decimal_write(int64_t number, char out[DECIMAL_BYTES]);
 
+/* The same of one without a sign, which takes a byte less. */
+size_t decimal_write_size(uint64_t number, char *out);
+
 #endif

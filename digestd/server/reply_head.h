@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct fields;
+#include "digestd/http/fields.h"
 
 /* All zero is an empty one. Its memory is for the next one, too. */
 struct reply_head {
@@ -28,6 +28,8 @@ void reply_head_begin(struct reply_head *h, unsigned status);
 bool reply_head_add_fields(struct reply_head *h, const struct fields *fields);
 
 /* Adds one field. */
+void reply_head_add_line(struct reply_head *h, struct field_part name,
+			 struct field_part value);
 void reply_head_add(struct reply_head *h, const char *name, const char *value);
 void reply_head_add_length(struct reply_head *h, uint64_t len);
 void reply_head_add_date(struct reply_head *h, int64_t wall_s);
