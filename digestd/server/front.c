@@ -123,6 +123,7 @@ const struct exchange_engine front_exchanges = {
 	.reply_text = front_reply_text,
 	.reply_memory = front_reply_memory,
 	.reply_shared = front_reply_shared,
+	.reply_written = front_reply_written,
 	.reply_stream = front_reply_stream,
 	.wake = front_reply_wake,
 	.end_upload = front_input_end_upload,

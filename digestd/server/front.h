@@ -349,6 +349,8 @@ void h2_conn_free(struct front_conn *c);
 /* front_reply.c: the engine's replies. The first two are those of any protocol:
  * the beginning of a header, down to Date, and the length of a body that is
  * known (of a 304's the one of the 200, if any). */
+void front_reply_begin_written(struct front_exchange *fx,
+			       const struct reply_written *reply);
 void front_reply_begin(struct front_exchange *fx, unsigned status,
 		       const struct fields *fields);
 void front_reply_add_length(struct front_exchange *fx, unsigned status,
@@ -358,6 +360,7 @@ void front_reply_interim(struct exchange *x, unsigned status,
 void front_reply_text(struct exchange *x, const struct reply_text *reply);
 void front_reply_memory(struct exchange *x, const struct reply_memory *reply);
 bool front_reply_shared(struct exchange *x, struct shared_reply *reply);
+void front_reply_written(struct exchange *x, const struct reply_written *reply);
 void front_reply_stream(struct exchange *x, const struct reply_stream *reply);
 void front_reply_wake(struct exchange *x);
 

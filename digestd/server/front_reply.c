@@ -107,13 +107,17 @@ static bool front_reply_is_late(struct front_exchange *fx)
 	return fx->x.aborted;
 }
 
+static void front_reply_add_date(struct front_exchange *fx)
+{
+	reply_head_add_date(&fx->head, loop_wall_s(fx->x.conn->server->loop));
+}
+
 void front_reply_begin(struct front_exchange *fx, unsigned status,
 		       const struct fields *fields)
 {
 	reply_head_begin(&fx->head, status);
 	if (!reply_head_add_fields(&fx->head, fields))
-		reply_head_add_date(&fx->head,
-				    loop_wall_s(fx->x.conn->server->loop));
+		front_reply_add_date(fx);
 }
 
 /* Ends the header, without a body or with a small one; false: no memory. */
@@ -171,6 +175,16 @@ static void front_reply_add_body(struct front_exchange *fx, unsigned status,
 	}
 }
 
+/* The header but for its end is there, and the body is fx->memory. */
+static void front_reply_end_memory(struct front_exchange *fx, unsigned status)
+{
+	front_reply_add_length(fx, status, fx->memory.len);
+	if (!front_reply_end(fx, NULL, 0))
+		return;
+	front_reply_add_body(fx, status, &fx->memory);
+	front_reply_give(fx);
+}
+
 void front_reply_memory(struct exchange *x, const struct reply_memory *reply)
 {
 	struct front_exchange *fx = (struct front_exchange *)x;
@@ -179,11 +193,26 @@ void front_reply_memory(struct exchange *x, const struct reply_memory *reply)
 	if (front_reply_is_late(fx))
 		return;
 	front_reply_begin(fx, reply->status, reply->fields);
-	front_reply_add_length(fx, reply->status, reply->body.len);
-	if (!front_reply_end(fx, NULL, 0))
+	front_reply_end_memory(fx, reply->status);
+}
+
+void front_reply_begin_written(struct front_exchange *fx,
+			       const struct reply_written *reply)
+{
+	reply_head_begin(&fx->head, reply->status);
+	if (!reply->write(&fx->head, reply->arg))
+		front_reply_add_date(fx);
+}
+
+void front_reply_written(struct exchange *x, const struct reply_written *reply)
+{
+	struct front_exchange *fx = (struct front_exchange *)x;
+
+	fx->memory = reply->body;
+	if (front_reply_is_late(fx))
 		return;
-	front_reply_add_body(fx, reply->status, &reply->body);
-	front_reply_give(fx);
+	front_reply_begin_written(fx, reply);
+	front_reply_end_memory(fx, reply->status);
 }
 
 /* The end of a shared reply's header; false: no memory. */
@@ -195,8 +224,7 @@ static bool front_reply_end_shared(struct front_exchange *fx)
 	if (!reply->dated) {
 		fx->head.len = 0;
 		fx->head.failed = false;
-		reply_head_add_date(&fx->head,
-				    loop_wall_s(fx->x.conn->server->loop));
+		front_reply_add_date(fx);
 		return front_reply_end(fx, NULL, 0);
 	}
 	ending = &front_endings[front_reply_decide(fx)];

@@ -151,22 +151,42 @@ static void h2_reply_text(struct exchange *x, const struct reply_text *reply)
 	h2_reply_submit(fx, own_len, !bare);
 }
 
+/* The header is there, and the body is fx->memory. */
+static void h2_reply_end_memory(struct front_exchange *fx, unsigned status)
+{
+	const struct body_memory *body = &fx->memory;
+	bool bare = exchange_is_bodiless(&fx->x, status) || !body->len;
+
+	front_reply_add_length(fx, status, body->len);
+	if (!bare) {
+		fx->h2.at = body->data;
+		fx->h2.left = body->len;
+	}
+	h2_reply_submit(fx, fx->head.len, !bare);
+}
+
 static void h2_reply_memory(struct exchange *x,
 			    const struct reply_memory *reply)
 {
 	struct front_exchange *fx = (struct front_exchange *)x;
-	bool bare = exchange_is_bodiless(x, reply->status) || !reply->body.len;
 
 	fx->memory = reply->body; /* released with the exchange */
 	if (h2_reply_is_late(fx))
 		return;
 	front_reply_begin(fx, reply->status, reply->fields);
-	front_reply_add_length(fx, reply->status, reply->body.len);
-	if (!bare) {
-		fx->h2.at = reply->body.data;
-		fx->h2.left = reply->body.len;
-	}
-	h2_reply_submit(fx, fx->head.len, !bare);
+	h2_reply_end_memory(fx, reply->status);
+}
+
+static void h2_reply_written(struct exchange *x,
+			     const struct reply_written *reply)
+{
+	struct front_exchange *fx = (struct front_exchange *)x;
+
+	fx->memory = reply->body;
+	if (h2_reply_is_late(fx))
+		return;
+	front_reply_begin_written(fx, reply);
+	h2_reply_end_memory(fx, reply->status);
 }
 
 static bool h2_reply_shared(struct exchange *x, struct shared_reply *reply)
@@ -361,6 +381,7 @@ const struct exchange_engine h2_exchanges = {
 	.reply_text = h2_reply_text,
 	.reply_memory = h2_reply_memory,
 	.reply_shared = h2_reply_shared,
+	.reply_written = h2_reply_written,
 	.reply_stream = h2_reply_stream,
 	.wake = h2_reply_wake,
 	.end_upload = h2_reply_end_upload,

@@ -318,6 +318,19 @@ void exchange_reply(struct exchange *x, unsigned status,
 	server_exchange_engine(x)->reply_memory(x, &reply);
 }
 
+bool exchange_reply_written(struct exchange *x,
+			    const struct reply_written *reply)
+{
+	const struct exchange_engine *engine = server_exchange_engine(x);
+
+	assert(reply->body.data || !reply->body.len);
+	if (!engine->reply_written)
+		return false;
+	server_account(x, reply->status, reply->body.len);
+	engine->reply_written(x, reply);
+	return true;
+}
+
 bool exchange_reply_shared(struct exchange *x, struct shared_reply *reply)
 {
 	server_account(x, reply->status, reply->body.len);

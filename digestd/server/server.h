@@ -325,7 +325,25 @@ void shared_reply_unref(struct shared_reply *reply);
  */
 bool exchange_reply_shared(struct exchange *x, struct shared_reply *reply);
 
-/* The same with a body that is copied: for small texts. */
+/* A reply whose header its handler writes. */
+struct reply_head;
+struct reply_written {
+	unsigned status;
+	/* Adds the header's lines, by reply_head.h, but for those that
+	 * server_writes_field(); returns whether Date is among them. */
+	bool (*write)(struct reply_head *head, const void *arg);
+	const void *arg;
+	struct body_memory body;
+};
+
+/*
+ * Replies so, without a list of fields between. False, without having replied:
+ * this engine needs one. The body is the exchange's only if it is true.
+ */
+bool exchange_reply_written(struct exchange *x,
+			    const struct reply_written *reply);
+
+/* As exchange_reply() with a body that is copied: for small texts. */
 void exchange_reply_copy(struct exchange *x, unsigned status,
 			 const struct fields *fields, const void *body,
 			 size_t len);

@@ -87,6 +87,9 @@ struct exchange_engine {
 	void (*reply_memory)(struct exchange *x,
 			     const struct reply_memory *reply);
 	bool (*reply_shared)(struct exchange *x, struct shared_reply *reply);
+	/* null: it writes none from lines */
+	void (*reply_written)(struct exchange *x,
+			      const struct reply_written *reply);
 	void (*reply_stream)(struct exchange *x,
 			     const struct reply_stream *reply);
 	void (*wake)(struct exchange *x);

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "digestd/server/reply_head.h"
+
 /* Ends a test whose server does not, even with sanitizers on a busy machine. */
 enum { TEST_LIMIT_S = 120 };
 
@@ -358,6 +360,27 @@ static void reply_with_field(struct exchange *x, unsigned status, size_t len)
 	free(value);
 }
 
+static bool write_lines(struct reply_head *head, const void *arg)
+{
+	reply_head_add(head, "X-Made", arg);
+	return false;
+}
+
+/* With a header that is no list of fields, by engines that can do so. */
+static void reply_written(struct exchange *x)
+{
+	const struct reply_written reply = {
+		.status = 203,
+		.write = write_lines,
+		.arg = "once",
+		.body = { at.in_file ? at.in_file : at.big, BIG, count_release,
+			  NULL },
+	};
+
+	if (!exchange_reply_written(x, &reply))
+		exchange_reply_copy(x, 200, NULL, "own", 3);
+}
+
 /* With the date of an origin, and a shared body of this length. */
 static void reply_dated(struct exchange *x, size_t len)
 {
@@ -434,6 +457,8 @@ static bool reply_whole(struct exchange *x, const char *t)
 		exchange_reply(x, 204, NULL, NULL, 0, NULL, NULL);
 	} else if (!strcmp(t, "/shared")) {
 		reply_shared(x);
+	} else if (!strcmp(t, "/written")) {
+		reply_written(x);
 	} else if (!strcmp(t, "/dated")) {
 		reply_dated(x, 5);
 	} else if (!strcmp(t, "/dated/empty")) {

@@ -53,6 +53,8 @@ static const struct {
 	{ "a HEAD", "HEAD", "/big", NULL, 0, 200, 0, 0, "", "content-length: 3145728\n", NULL, 0 },
 	{ "a large one", "GET", "/big", NULL, 0, 200, 0, BIG, "bbb", "date: ", NULL, 0 },
 	{ "a shared one", "GET", "/shared", NULL, 0, 203, 0, BIG, "bbb", "x-made: once\n", NULL, 0 },
+	{ "a written one", "GET", "/written", NULL, 0, 203, 0, BIG, "bbb", "x-made: once\n", NULL, 0 },
+	{ "its header", "HEAD", "/written", NULL, 0, 203, 0, 0, "", "x-made: once\n", NULL, 0 },
 	{ "once more", "HEAD", "/shared", NULL, 0, 203, 0, 0, "", "x-made: once\n", NULL, 0 },
 	{ "in pieces", "GET", "/drip", NULL, 0, 200, 0, 5000, "ddd", "content-length: 5000\n", "x-sum", 0 },
 	{ "of unknown length", "GET", "/chunks", NULL, 0, 200, 0, 5000, "ddd", "date: ", "x-sum", 0 },

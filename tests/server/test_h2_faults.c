@@ -66,6 +66,7 @@ static const struct row {
 	{ "GET", "/chunks", 0, 200, 5000 },
 	{ "GET", "/big", 0, 200, BIG },
 	{ "HEAD", "/shared", 0, 203, 0 },
+	{ "HEAD", "/written", 0, 203, 0 },
 	{ "GET", "/hints", 0, 200, 6 },
 	{ "GET", "/a#b", 0, 400, 16 },
 	{ "POST", "/upload", 60000, 200, 5 },

@@ -36,6 +36,7 @@ static const struct row {
 	{ "HEAD /drip" CLOSE, "5000" },
 	{ "GET /big" CLOSE, "bbb" },
 	{ "GET /shared" CLOSE, "\r\n\r\n" },
+	{ "GET /written" CLOSE, "\r\n\r\n" },
 	{ "GET /304" CLOSE, "304" },
 	{ "GET /hints" CLOSE, "hinted" },
 	{ "GET /hints/small" CLOSE, "bbb" },

@@ -26,6 +26,8 @@ static void accounts(void **state)
 		{ false, "GET /big" CLOSE, 200, BIG },
 		{ false, "GET /shared" CLOSE, 203, BIG },
 		{ false, "HEAD /shared" CLOSE, 203, 0 },
+		{ true, "GET /written" CLOSE, 203, BIG },
+		{ true, "HEAD /written" CLOSE, 203, 0 },
 		{ false, "GET /304" CLOSE, 304, 0 },
 		{ false, "GET /nowhere" CLOSE, 404, 14 },
 		{ false, "GET /empty" CLOSE, 200, 0 },
@@ -52,6 +54,24 @@ static void accounts(void **state)
 	wait_for(&at.aborted, 1);
 	assert_int_equal(at.account.status, 0);
 	assert_int_equal(at.account.bytes, 0);
+}
+
+/* A header that is no list of fields; Date is the server's. */
+static void written_headers(void **state)
+{
+	char *reply;
+
+	(void)state;
+	reply = ask("HEAD /written" CLOSE, NULL);
+	if (at.strict) {
+		assert_non_null(strstr(reply, "HTTP/1.1 203 Non-Auth"));
+		assert_non_null(strstr(reply, "X-Made: once\r\nDate: "));
+		assert_non_null(strstr(reply, "ength: 3145728\r\n"));
+	} else {
+		assert_non_null(strstr(reply, "ength: 3\r\n"));
+		assert_int_equal(atomic_load(&at.released), 0);
+	}
+	free(reply);
 }
 
 /* Requests that the handler never hears of, but for their number. */
@@ -218,6 +238,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ENGINES(accounts, ),
+		ENGINES(written_headers, ),
 		ENGINES(refusals, ),
 		ENGINES(dates, ),
 		ENGINES(replies_for_others, ),

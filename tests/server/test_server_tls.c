@@ -80,6 +80,7 @@ static void replies(void **state)
 		{ "GET /drip" CLOSE, "ddd", 5000 },
 		{ "GET /chunks" CLOSE, "\r\n0\r\n\r\n", 5000 },
 		{ "GET /shared" CLOSE, "X-Made: once", BIG },
+		{ "GET /written" CLOSE, "", 3 },
 		{ "HEAD /big" CLOSE, "3145728", 0 },
 		{ "GET /a%41?q" KEEP "GET /late" CLOSE, "late", 0 },
 		{ "GET /hints" CLOSE, "hinted", 0 },
