@@ -268,12 +268,21 @@ struct cached_disk *cached_disk(struct cached *c)
 	return c->for_disk ? (struct cached_disk *)(uintptr_t)c->tail : NULL;
 }
 
-int cached_fields(const struct cached *c, struct fields *f)
+const char *cached_packed(const struct cached *c, size_t *len)
 {
 	const char *text = cached_text_of(c);
-	size_t uri_size = strlen(text) + 1;
+	const size_t uri_size = strlen(text) + 1;
 
-	return packed_open(text + uri_size, c->text_len - uri_size, f);
+	*len = c->text_len - uri_size;
+	return text + uri_size;
+}
+
+int cached_fields(const struct cached *c, struct fields *f)
+{
+	size_t len;
+	const char *packed = cached_packed(c, &len);
+
+	return packed_open(packed, len, f);
 }
 
 struct cached *cached_ref(struct cached *c)

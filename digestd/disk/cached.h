@@ -135,6 +135,9 @@ const struct fields *cached_selecting(const struct cached *c);
 /* Its URI, a 0, and its fields as packed.h has them; of so many bytes. */
 const char *cached_text(const struct cached *c, size_t *len);
 
+/* Its fields alone, packed, of so many bytes. */
+const char *cached_packed(const struct cached *c, size_t *len);
+
 /* Where it is on disk; null: it was not made for one. */
 struct cached_disk *cached_disk(struct cached *c);
 

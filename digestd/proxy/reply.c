@@ -331,18 +331,14 @@ static bool reply_has_no_conditions(const struct fields *in)
 	return true;
 }
 
-/* The slot of a hit whose reply depends on nothing but *hit; else null. */
-static struct ready_slot *
-reply_find_ready(struct request *r, const struct ready_hit *hit, bool *wanted)
+/* Whether a reply depends on nothing but the stored response and the second. */
+static bool reply_is_plain(const struct request *r, const struct cached *c)
 {
-	const struct cached *c = hit->cached;
-
-	if (r->fill || r->why || r->node.alone || r->node.from_peer ||
-	    r->q->settings != r->worker->settings ||
-	    c->status != 200 || c->sliced || cached_file(c) ||
-	    !reply_has_no_conditions(exchange_request(r->x)->fields))
-		return NULL;
-	return ready_find(&r->worker->ready, hit, wanted);
+	return !r->fill && !r->why && !r->waited && !r->node.alone &&
+	       !r->node.from_peer &&
+	       r->q->settings == r->worker->settings && c->status == 200 &&
+	       !c->sliced && !cached_file(c) &&
+	       reply_has_no_conditions(exchange_request(r->x)->fields);
 }
 
 static bool reply_send_ready(struct request *r, const struct ready_slot *slot)
@@ -350,6 +346,14 @@ static bool reply_send_ready(struct request *r, const struct ready_slot *slot)
 	if (!slot || !slot->reply || !exchange_reply_shared(r->x, slot->reply))
 		return false;
 	reply_count_bytes(r, slot->hit.cached->body_len);
+	return true;
+}
+
+static bool reply_send_plain(struct request *r, struct cached *c)
+{
+	if (r->q->settings->tell != TELL_NOTHING || !reply_plain(r, c))
+		return false;
+	reply_count_bytes(r, c->body_len);
 	return true;
 }
 
@@ -380,12 +384,14 @@ void reply_cached(struct request *r, struct cached *c)
 	const struct ready_hit hit = {c, worker_now_s(r->worker), (int)place};
 	struct node_reply reply;
 	struct ready_slot *slot;
-	bool wanted = false;
+	bool wanted = false, plain;
 	struct fields f;
 
 	reply_note(r, status.how);
-	slot = reply_find_ready(r, &hit, &wanted);
-	if (reply_send_ready(r, slot))
+	plain = reply_is_plain(r, c);
+	slot = plain ? ready_find(&r->worker->ready, &hit, &wanted) : NULL;
+	if (reply_send_ready(r, slot) ||
+	    (plain && !wanted && reply_send_plain(r, c)))
 		return;
 	if (reply_shared_fields(r, c, &f)) {
 		reply_error(r, 503, "memory");

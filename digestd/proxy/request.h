@@ -196,6 +196,11 @@ bool request_meets_need(struct request *r);
  * Cache-Status. */
 void reply_cached(struct request *r, struct cached *c);
 
+/* The same for a hit that is all of a response with status 200 and a body in
+ * memory, by reply_plain.c. False: this client's protocol needs a list of
+ * fields, and nothing has happened. */
+bool reply_plain(struct request *r, struct cached *c);
+
 /* From r->fill: the header now, the body as it comes. */
 void reply_stream(struct request *r);
 

@@ -140,6 +140,9 @@ struct worker_settings {
 	size_t norigins;
 	const char *default_host; /* of the first of default_origin; made by
 				     who copies these */
+	const char *hit_lines; /* Via and the beginning of Cache-Status, as each
+				  hit has them; made by who copies these */
+	size_t hit_lines_len;
 	struct origin_group *default_origins; /* of default_origin; or null */
 	enum set_cookie set_cookie;      /* of those to default_origin */
 	struct sites *sites; /* see node/site.h; null: there are none */

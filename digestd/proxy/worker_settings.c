@@ -7,9 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "digestd/http/cachestatus.h"
+#include "digestd/http/via.h"
 #include "digestd/node/site.h"
 #include "digestd/peers/upstream.h"
 #include "digestd/proxy/worker_inside.h"
+#include "digestd/server/reply_head.h"
 #include "digestd/tls/tls.h"
 #include "digestd/tls/tls_client.h"
 
@@ -51,6 +54,7 @@ void worker_settings_unref(struct worker_settings *s)
 	free((void *)(uintptr_t)s->origins);
 	sites_unref(s->sites);
 	worker_settings_disown(s->default_host);
+	worker_settings_disown(s->hit_lines);
 #define X(name, option, what) worker_settings_disown(s->name);
 	WORKER_TEXTS(X)
 #undef X
@@ -102,6 +106,29 @@ static bool worker_settings_name_host(struct worker_settings *s)
 	return s->default_host;
 }
 
+/* What a hit says of this node, down to the number behind "ttl". */
+static bool worker_settings_make_hit(struct worker_settings *s)
+{
+	const struct cachestatus hit = { .node = s->node,
+					 .how = CACHESTATUS_HIT,
+					 .ttl_s = CACHESTATUS_NO_TTL };
+	struct reply_head lines = { 0 };
+	struct fields f;
+
+	fields_init(&f);
+	if (via_append(&f, "1.1", s->node) || cachestatus_append(&f, &hit))
+		lines.failed = true;
+	reply_head_add_fields(&lines, &f);
+	fields_free(&f);
+	if (!lines.failed) {
+		lines.len -= 2; /* the end of the line */
+		reply_head_add_bytes(&lines, "; ttl=", 6);
+	}
+	s->hit_lines = lines.text;
+	s->hit_lines_len = lines.len;
+	return !lines.failed;
+}
+
 struct worker_settings *worker_settings_copy(const struct worker_settings *from)
 {
 	struct settings_copy *copy = malloc(sizeof(*copy));
@@ -121,6 +148,8 @@ struct worker_settings *worker_settings_copy(const struct worker_settings *from)
 	WORKER_TEXTS(X)
 #undef X
 	ok = worker_settings_name_host(s) && ok;
+	s->hit_lines = NULL;
+	ok = ok && worker_settings_make_hit(s);
 	if (ok)
 		return s;
 	worker_settings_unref(s);
