@@ -66,12 +66,11 @@ static bool node_door_sets_scheme(const struct node_door *d, enum node_way way)
 	       !(d->from_peer && d->target->absolute);
 }
 
-static bool node_door_is_override(const char *name)
+static bool node_door_is_override(const char *name, size_t len)
 {
 	static const char *const names[] = {
 		"x-http-method-override", "x-http-method", "x-method-override",
 	};
-	size_t len = strlen(name);
 
 	if ((name[0] | 0x20) != 'x') /* only saves time */
 		return false;
@@ -89,7 +88,9 @@ static bool node_door_is_override(const char *name)
 static bool node_door_overrides_method(const struct fields *in)
 {
 	for (size_t i = 0; i < fields_count(in); i++) {
-		if (node_door_is_override(fields_at(in, i)->name))
+		const struct field *line = fields_at(in, i);
+
+		if (node_door_is_override(line->name, line->name_len))
 			return true;
 	}
 	return false;

@@ -323,9 +323,12 @@ static bool reply_find_slices(struct request *r, const struct node_reply *reply,
 static bool reply_has_no_conditions(const struct fields *in)
 {
 	for (size_t i = 0; i < fields_count(in); i++) {
-		const char *name = fields_at(in, i)->name;
+		const struct field *line = fields_at(in, i);
 
-		if (!strncasecmp(name, "if-", 3) || !strcasecmp(name, "range"))
+		if ((*line->name | 0x20) == 'i' && /* only saves the call */
+		    !strncasecmp(line->name, "if-", 3))
+			return false;
+		if (field_is(line, "Range"))
 			return false;
 	}
 	return true;
