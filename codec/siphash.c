@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "codec/le64.h"
+
 static inline uint64_t siphash_rotl(uint64_t x, unsigned n)
 {
 	return x << n | x >> (64 - n);
@@ -33,15 +35,6 @@ static inline void siphash_compress(uint64_t v[4], uint64_t word)
 	v[0] ^= word;
 }
 
-static inline uint64_t siphash_load_le64(const uint8_t *p)
-{
-	/* Spelled out, it is one load to all compilers; a loop is not. */
-	return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 |
-	       (uint64_t)p[3] << 24 | (uint64_t)p[4] << 32 |
-	       (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 |
-	       (uint64_t)p[7] << 56;
-}
-
 static inline uint64_t siphash_load_le32(const uint8_t *p)
 {
 	return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 |
@@ -50,8 +43,8 @@ static inline uint64_t siphash_load_le32(const uint8_t *p)
 
 void scd__siphash_init(struct scd__siphash *s, const uint8_t key[16])
 {
-	uint64_t k0 = siphash_load_le64(key);
-	uint64_t k1 = siphash_load_le64(key + 8);
+	uint64_t k0 = scd__load_le64(key);
+	uint64_t k1 = scd__load_le64(key + 8);
 
 	s->v[0] = k0 ^ UINT64_C(0x736f6d6570736575);
 	s->v[1] = k1 ^ UINT64_C(0x646f72616e646f6d) ^ 0xee;
@@ -59,6 +52,14 @@ void scd__siphash_init(struct scd__siphash *s, const uint8_t key[16])
 	s->v[3] = k1 ^ UINT64_C(0x7465646279746573);
 	s->tail = 0;
 	s->len = 0;
+}
+
+void scd__siphash_begin(struct scd__siphash *s, const uint8_t key[16],
+			uint64_t bytes, unsigned len)
+{
+	scd__siphash_init(s, key);
+	s->tail = bytes;
+	s->len = len;
 }
 
 /* Fewer than eight bytes as the lower ones of a word. The loads of four bytes
@@ -86,7 +87,7 @@ void scd__siphash_update(struct scd__siphash *s, const void *bytes, size_t len)
 
 	/* eight bytes complete a word, and as many as before wait */
 	for (; left >= 8; left -= 8, p += 8) {
-		word = siphash_load_le64(p);
+		word = scd__load_le64(p);
 		siphash_compress(v, tail | word << waiting);
 		tail = waiting ? word >> (64 - waiting) : 0;
 	}

@@ -22,6 +22,11 @@ struct scd__siphash {
 /* Begins with a key. */
 void scd__siphash_init(struct scd__siphash *s, const uint8_t key[16]);
 
+/* The same, and takes up to seven bytes, a number of which the first is the
+ * lowest byte. */
+void scd__siphash_begin(struct scd__siphash *s, const uint8_t key[16],
+			uint64_t bytes, unsigned len);
+
 /* Takes the next len bytes; how they are split does not matter. */
 void scd__siphash_update(struct scd__siphash *s, const void *bytes, size_t len);
 

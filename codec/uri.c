@@ -9,6 +9,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "codec/le64.h"
+#include "codec/uri_form.h"
+
 /* A piece of the input. */
 struct span {
 	const char *at;
@@ -74,6 +77,11 @@ static bool uri_put_lower(struct output *o, struct span s)
 	return true;
 }
 
+static uint64_t uri_load8(const char *at)
+{
+	return scd__load_le64((const uint8_t *)at);
+}
+
 /*
  * Whether eight bytes are all '!'..'~'. A byte below 128 to which 128 - c is
  * added has its upper bit set if it is c or more, and carries nothing over.
@@ -81,9 +89,8 @@ static bool uri_put_lower(struct output *o, struct span s)
 static bool uri_eight_graphic(const char *at)
 {
 	const uint64_t each = UINT64_C(0x0101010101010101), upper = each << 7;
-	uint64_t word;
+	uint64_t word = uri_load8(at);
 
-	memcpy(&word, at, sizeof(word));
 	return !(word & upper) &&
 	       ((word + each * (128 - '!')) & upper) == upper &&
 	       !((word + each * (128 - ('~' + 1))) & upper);
@@ -271,29 +278,57 @@ static size_t uri_skip_written_port(const struct scheme *scheme,
 			       port != scheme->port ? i : 0;
 }
 
-/*
- * Whether a URI of graphic bytes is in canonical form already, as nearly all
- * are: a name in lower case, perhaps a port, and a path. False also for some
- * that are; to take those apart only takes longer.
- */
+/* The upper bit of each of eight bytes below 128 that is of a range. */
+static uint64_t uri_eight_of(uint64_t word, char first, char last)
+{
+	const uint64_t each = UINT64_C(0x0101010101010101);
+
+	return (word + each * (uint64_t)(128 - first)) &
+	       ~(word + each * (uint64_t)(127 - last));
+}
+
+/* Behind the letters in lower case, digits, "-" and "." from i on. All bytes
+ * are below 128. */
+static size_t uri_skip_name(struct span uri, size_t i)
+{
+	const uint64_t upper = UINT64_C(0x8080808080808080);
+
+	for (; i + 8 <= uri.len; i += 8) {
+		uint64_t word = uri_load8(uri.at + i), others;
+
+		others = ~(uri_eight_of(word, 'a', 'z') |
+			   uri_eight_of(word, '0', '9') |
+			   uri_eight_of(word, '-', '.')) & upper;
+		if (others)
+			return i + (size_t)__builtin_ctzll(others) / 8;
+	}
+	while (i < uri.len && ((uri.at[i] >= 'a' && uri.at[i] <= 'z') ||
+			       (uri.at[i] >= '0' && uri.at[i] <= '9') ||
+			       uri.at[i] == '-' || uri.at[i] == '.'))
+		i++;
+	return i;
+}
+
+/* As scd__uri_is_canonical() says, of graphic bytes with this scheme. */
 static bool uri_is_written(const struct scheme *scheme, struct span uri)
 {
-	static const uint64_t lower[2] = { UINT64_C(0x2bff7fd200000000),
-					   UINT64_C(0x47fffffe80000000) };
-	size_t i = scheme->len;
+	size_t i = uri_skip_name(uri, scheme->len);
 
-	for (; i < uri.len; i++) {
-		unsigned c = (unsigned char)uri.at[i];
-
-		if (!(lower[c / 64] >> c % 64 & 1))
-			break;
-	}
 	if (i == scheme->len || i == uri.len || uri.at[i - 1] == '.')
 		return false;
 	if (uri.at[i] == ':')
 		i = uri_skip_written_port(scheme, uri, i + 1);
 	return i && i < uri.len && uri.at[i] == '/' &&
 	       !memchr(uri.at + i, '#', uri.len - i);
+}
+
+bool scd__uri_is_canonical(const char *uri, size_t len)
+{
+	const struct span all = { uri, len };
+	const struct scheme *scheme = uri_find_scheme(all);
+
+	return scheme && !memcmp(uri, scheme->prefix, scheme->len) &&
+	       uri_all_graphic(all) && uri_is_written(scheme, all);
 }
 
 static int uri_end(struct output *o, size_t *out_len, const char *out)

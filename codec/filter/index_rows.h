@@ -22,6 +22,7 @@
 #define SCD_INDEX_ROWS_H
 
 #include "codec/index.h"
+#include "codec/le64.h"
 
 enum {
 	SCD__LINE_BYTES = 64, /* of a cache; rows are aligned to it */
@@ -66,15 +67,6 @@ static inline uint64_t *scd__word_at(const struct scd_index *x, unsigned column,
 				     uint64_t row)
 {
 	return x->rows + (row * x->row_bits + column) / 64;
-}
-
-static inline uint64_t scd__load_le64(const uint8_t *p)
-{
-	/* Spelled out, it is one load to all compilers. */
-	return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 |
-	       (uint64_t)p[3] << 24 | (uint64_t)p[4] << 32 |
-	       (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 |
-	       (uint64_t)p[7] << 56;
 }
 
 /* 64 bits of a filter, from bit `first` (a multiple of 64), or all bits of a

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "codec/uri.h"
+#include "codec/uri_form.h"
+#include "digestd/http/fields.h"
 
 enum { SHORT_BYTES = 512 }; /* of a URI that is joined on the stack */
 
@@ -49,21 +51,51 @@ static int target_take(struct target *t, const char *uri, size_t len)
 	return 0;
 }
 
-/* http:// + host + path, made canonical. */
-static int target_join(const char *host, struct target *t, const char *raw,
-		       size_t len)
+static const char target_prefix[] = "http://";
+enum { TARGET_PREFIX = sizeof(target_prefix) - 1 };
+
+static void target_write(char *uri, struct field_part host,
+			 struct field_part path)
 {
-	static const char prefix[] = "http://";
-	const size_t prefix_len = sizeof(prefix) - 1, host_len = strlen(host);
-	size_t uri_len = prefix_len + host_len + len;
+	memcpy(uri, target_prefix, TARGET_PREFIX);
+	memcpy(uri + TARGET_PREFIX, host.at, host.len);
+	memcpy(uri + TARGET_PREFIX + host.len, path.at, path.len);
+	uri[TARGET_PREFIX + host.len + path.len] = '\0';
+}
+
+/* Takes what is canonical as it is written, and whose host is all of `host`;
+ * false: it is not. */
+static bool target_take_written(struct target *t, struct field_part host,
+				struct field_part path)
+{
+	const size_t len = TARGET_PREFIX + host.len + path.len;
+	const char *begin = t->room + TARGET_PREFIX;
+
+	if (len + 1 > sizeof(t->room) || !path.len)
+		return false;
+	target_write(t->room, host, path);
+	if (!scd__uri_is_canonical(t->room, len) ||
+	    memchr(begin, '/', host.len + 1) != begin + host.len)
+		return false;
+	t->uri = t->room;
+	t->uri_len = len;
+	t->host = begin;
+	t->host_len = host.len;
+	t->path = begin + host.len;
+	return true;
+}
+
+/* http:// + host + path, made canonical. */
+static int target_join(struct target *t, struct field_part host,
+		       struct field_part path)
+{
+	size_t uri_len = TARGET_PREFIX + host.len + path.len;
 	char room[SHORT_BYTES];
-	char *uri = uri_len <= sizeof(room) ? room : malloc(uri_len);
+	char *uri = uri_len < sizeof(room) ? room : malloc(uri_len + 1);
 	int err = -ENOMEM;
 
 	if (uri) {
-		memcpy(uri, prefix, prefix_len);
-		memcpy(uri + prefix_len, host, host_len);
-		memcpy(uri + prefix_len + host_len, raw, len);
+		target_write(uri, host, path);
 		err = target_take(t, uri, uri_len);
 	}
 	if (uri != room)
@@ -77,18 +109,31 @@ static void target_clear(struct target *t)
 	memset(t, 0, offsetof(struct target, room));
 }
 
+static int target_resolve_origin(struct target *t, const char *raw, size_t len,
+				 const char *host)
+{
+	const struct field_part path = { raw, len };
+	const struct field_part named = { host, host ? strlen(host) : 0 };
+
+	if (!named.len)
+		return -EINVAL;
+	if (target_take_written(t, named, path))
+		return 0;
+	return strpbrk(host, "/?#@") ? -EINVAL : target_join(t, named, path);
+}
+
 int target_resolve(struct target *t, const char *raw, size_t len,
 		   const char *host)
 {
-	int err = -EINVAL;
+	int err;
 
 	target_clear(t);
-	t->absolute = len && raw[0] != '/';
-	if (t->absolute)
-		err = target_take(t, raw, len);
-	else if (len && host && *host && !strpbrk(host, "/?#@"))
-		err = target_join(host, t, raw, len);
-	if (!err)
+	if (!len)
+		return -EINVAL;
+	t->absolute = raw[0] != '/';
+	err = t->absolute ? target_take(t, raw, len)
+			  : target_resolve_origin(t, raw, len, host);
+	if (!err && !t->path)
 		target_split(t);
 	return err;
 }
