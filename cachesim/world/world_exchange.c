@@ -418,6 +418,7 @@ static void exchange_on_head(void *arg, const struct wire_head *head)
 		.target_len = strlen(head->target),
 		.minor = 1,
 		.fields = head->fields,
+		.host = fields_get(head->fields, "host"),
 		.client = (const struct sockaddr *)&x->client,
 		.has_body = head->has_body,
 		.body_len = head->body_len,

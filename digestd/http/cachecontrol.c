@@ -291,7 +291,8 @@ void cachecontrol_request(const struct fields *fields,
 			  struct cachecontrol *out)
 {
 	cachecontrol_response(fields, out);
-	if (!fields_get(fields, "Cache-Control") &&
+	if (fields_may_have(fields, "Pragma") && /* only saves the calls */
+	    !fields_get(fields, "Cache-Control") &&
 	    fields_has_token(fields, "Pragma", "no-cache"))
 		out->no_cache = true;
 }

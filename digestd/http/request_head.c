@@ -47,7 +47,6 @@ void request_head_init(struct request_head *h,
 	h->limits = *limits;
 	h->scan = (struct request_scan){ 0 };
 	h->line = (struct field_line){ 0 };
-	h->host = (struct request_span){ 0 };
 	h->query = 0;
 	h->seen = 0;
 	framing_init(&h->framing);

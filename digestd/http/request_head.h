@@ -94,6 +94,8 @@ struct request_head {
 	bool expects_continue;         /* 100-continue, in HTTP/1.1 */
 	unsigned minor;                /* HTTP/1.minor: 0, or 1 for any other */
 	struct framing framing;        /* of the body */
+	struct request_span host;      /* value of Host; empty: there is
+					  none */
 	struct request_span upgrade;   /* value of Upgrade, if it counts: a GET
 					  of HTTP/1.1 without body whose
 					  Connection lists it, once; else
@@ -108,7 +110,6 @@ struct request_head {
 	struct request_limits limits;
 	struct request_scan scan;
 	struct field_line line;
-	struct request_span host;
 	uint32_t query;   /* offset of the target's first '?', 0: none yet */
 	uint8_t seen;     /* fields and tokens that count once */
 };
@@ -123,11 +124,16 @@ void request_head_init(struct request_head *h,
 /*
  * Reads on. at: the head's first byte; len: how many bytes have come since,
  * those of earlier calls included, which must be what they were; bytes behind
- * the head are not looked at. Cannot fail. May be called again after
- * REQUEST_HEAD_DONE, with the head elsewhere: parts lie there then.
+ * the head are not looked at. Cannot fail.
  */
 enum request_head_event request_head_read(struct request_head *h,
 					  const char *at, size_t len);
+
+/* After REQUEST_HEAD_DONE the head has moved: its parts are there now. */
+static inline void request_head_move(struct request_head *h, const char *at)
+{
+	h->base = at;
+}
 
 /*
  * The status with which a server answers what was read, and reads no more: that

@@ -20,18 +20,20 @@ struct question *question_new(struct worker_settings *settings,
 	struct question *q = malloc(sizeof(*q));
 
 	assert(settings && method);
-	if (q)
-		*q = (struct question){
-			.users = 1,
-			.settings = worker_settings_ref(settings),
-			.policy = &question_no_policy,
-			.method = method,
-			.get = !strcmp(method, "GET"),
-			.head = !strcmp(method, "HEAD"),
-			.safe = !strcmp(method, "GET") ||
-				!strcmp(method, "HEAD") ||
-				!strcmp(method, "OPTIONS"),
-		};
+	if (!q)
+		return NULL;
+	*q = (struct question){
+		.users = 1,
+		.settings = worker_settings_ref(settings),
+		.policy = &question_no_policy,
+		.method = method,
+		.get = !strcmp(method, "GET"),
+	};
+	if (!q->get) { /* else two comparisons are saved */
+		q->head = !strcmp(method, "HEAD");
+		q->options = !strcmp(method, "OPTIONS");
+	}
+	q->safe = q->get || q->head || q->options;
 	return q;
 }
 

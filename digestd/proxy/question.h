@@ -22,7 +22,7 @@ struct question {
 	unsigned users; /* in one thread */
 	struct worker_settings *settings; /* as they were at the beginning */
 	const char *method; /* the exchange's, see request_on_data_done() */
-	bool get, head;     /* by it */
+	bool get, head, options; /* by it */
 	struct target target;
 	struct scd_key key;
 	struct cachecontrol cc;

@@ -23,21 +23,23 @@
 
 static struct request *request_new(struct worker *w, struct exchange *x)
 {
-	struct request *r = calloc(1, sizeof(*r));
+	struct request *r = malloc(sizeof(*r));
 
 	if (!r)
 		return NULL;
-	r->q = question_new(w->settings, exchange_request(x)->method);
+	*r = (struct request){ /* which is half of what calloc() takes */
+		.worker = w,
+		.x = x,
+		.q = question_new(w->settings, exchange_request(x)->method),
+		.came_us = loop_now_us(w->loop),
+		.source = ACCESS_FROM_nobody,
+		.next = w->requests,
+		.link = &w->requests,
+	};
 	if (!r->q) {
 		free(r);
 		return NULL;
 	}
-	r->worker = w;
-	r->x = x;
-	r->came_us = loop_now_us(w->loop);
-	r->source = ACCESS_FROM_nobody;
-	r->next = w->requests;
-	r->link = &w->requests;
 	if (r->next)
 		r->next->link = &r->next;
 	w->requests = r;
@@ -57,9 +59,10 @@ static void request_free(struct request *r)
 	if (r->next)
 		r->next->link = r->link;
 	request_upload_free(r);
-	if (!r->lent)
+	if (r->found && !r->lent)
 		cached_unref(&r->found);
-	cached_unref(&r->stale);
+	if (r->stale)
+		cached_unref(&r->stale);
 	if (r->normal) {
 		fields_free(r->normal);
 		free(r->normal);
@@ -109,7 +112,7 @@ void request_end_all(struct worker *w)
  * has no other place. */
 static const char *request_host_of(const struct request *r)
 {
-	const char *host = fields_get(request_fields(r), "host");
+	const char *host = exchange_request(r->x)->host;
 
 	return host ? host : r->q->settings->default_host;
 }
@@ -193,7 +196,7 @@ static struct node_entry request_ask_door(struct request *r)
 		.barred = request_is_barred(r),
 		.get = r->q->get,
 		.head = r->q->head,
-		.options = question_is_method(r->q, "OPTIONS"),
+		.options = r->q->options,
 		.fields = in->fields,
 		.https = in->https,
 		.upgrade = in->upgrade,

@@ -83,13 +83,11 @@ static bool request_access_is_on(const struct worker *w)
 	return w->access && access_ring_is_on(w->access);
 }
 
-void request_access_note(struct request *r, enum exchange_end end)
+static void request_access_write(struct request *r, enum exchange_end end)
 {
 	struct exchange_account account;
 	struct access_record note = { .source = r->source };
 
-	if (r->node.from_peer || !request_access_is_on(r->worker))
-		return;
 	exchange_account(r->x, &account);
 	request_access_fields(exchange_request(r->x), &note);
 	note.status = account.status;
@@ -113,6 +111,12 @@ void request_access_note(struct request *r, enum exchange_end end)
 	}
 	access_ring_put(r->worker->access, &note,
 			exchange_request(r->x)->client);
+}
+
+void request_access_note(struct request *r, enum exchange_end end)
+{
+	if (!r->node.from_peer && request_access_is_on(r->worker))
+		request_access_write(r, end);
 }
 
 void request_access_refused(struct worker *w, struct exchange *x,

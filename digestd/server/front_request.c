@@ -24,7 +24,7 @@ static int front_request_take_text(struct front_exchange *fx,
 		fx->text_cap = h->len;
 	}
 	memcpy(fx->text, at, h->len);
-	request_head_read(h, fx->text, h->len);
+	request_head_move(h, fx->text);
 	err = request_head_borrow_fields(h, fx->text, &fx->x.fields);
 	front_exchange_count(fx);
 	return err;
@@ -41,6 +41,7 @@ static void front_request_fill(struct front_exchange *fx,
 	r->target_len = h->target.len;
 	r->minor = h->minor;
 	r->fields = &fx->x.fields;
+	r->host = h->host.len ? request_head_part(h, h->host).at : NULL;
 	r->https = front_conn_of(&fx->x)->tls || front_conn_of(&fx->x)->https;
 	r->body_len = h->framing.chunked ? -1 :
 		      h->framing.length > 0 ? h->framing.length : 0;

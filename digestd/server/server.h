@@ -85,6 +85,7 @@ struct server_request {
 				      like */
 	bool http2;                /* by that */
 	const struct fields *fields;
+	const char *host;          /* of them; null: there is none */
 	const struct sockaddr *client;
 	bool https;                /* how the client came, or says a trusted
 				      proxy, or a PROXY header, that it came */

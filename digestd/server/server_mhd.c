@@ -294,6 +294,7 @@ static struct guard_verdict server_take_request(struct mhd_conn *c,
 	guard = (struct guard_request){ method, r->target, r->target_len,
 					r->minor, r->fields };
 	verdict = guard_check(&guard);
+	r->host = fields_get(r->fields, "Host");
 	forwarded_admit(conn_trust(&c->base), &c->x.fields, &r->https);
 	if (!verdict.status)
 		server_frame_body(r);
