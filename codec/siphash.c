@@ -89,7 +89,7 @@ void scd__siphash_update(struct scd__siphash *s, const void *bytes, size_t len)
 	for (; left >= 8; left -= 8, p += 8) {
 		word = scd__load_le64(p);
 		siphash_compress(v, tail | word << waiting);
-		tail = waiting ? word >> (64 - waiting) : 0;
+		tail = word >> 1 >> (63 - waiting); /* 0 if none waits */
 	}
 	word = siphash_load_part(p, left);
 	tail |= word << waiting;

@@ -287,18 +287,28 @@ static uint64_t uri_eight_of(uint64_t word, char first, char last)
 	       ~(word + each * (uint64_t)(127 - last));
 }
 
-/* Behind the letters in lower case, digits, "-" and "." from i on. All bytes
- * are below 128. */
+/* The scheme with which a URI begins, in lower case; null: none of these. It
+ * has eight bytes at least. */
+static const struct scheme *uri_written_scheme(const char *uri)
+{
+	const uint64_t word = uri_load8(uri);
+
+	if (word << 8 == uri_load8("\0http://"))
+		return &schemes[0];
+	return word == uri_load8("https://") ? &schemes[1] : NULL;
+}
+
+/* Behind the letters in lower case, digits, "-" and "." from i on. */
 static size_t uri_skip_name(struct span uri, size_t i)
 {
-	const uint64_t upper = UINT64_C(0x8080808080808080);
-
 	for (; i + 8 <= uri.len; i += 8) {
 		uint64_t word = uri_load8(uri.at + i), others;
 
+		/* a byte above 127 can only change those behind it */
 		others = ~(uri_eight_of(word, 'a', 'z') |
 			   uri_eight_of(word, '0', '9') |
-			   uri_eight_of(word, '-', '.')) & upper;
+			   uri_eight_of(word, '-', '.'));
+		others = (others | word) & UINT64_C(0x8080808080808080);
 		if (others)
 			return i + (size_t)__builtin_ctzll(others) / 8;
 	}
@@ -309,26 +319,41 @@ static size_t uri_skip_name(struct span uri, size_t i)
 	return i;
 }
 
-/* As scd__uri_is_canonical() says, of graphic bytes with this scheme. */
-static bool uri_is_written(const struct scheme *scheme, struct span uri)
+/* Whether eight bytes are graphic, and none of them begins a fragment. */
+static bool uri_eight_of_path(const char *at)
 {
-	size_t i = uri_skip_name(uri, scheme->len);
+	const uint64_t each = UINT64_C(0x0101010101010101);
+	const uint64_t from_hash = uri_load8(at) ^ each * '#';
 
-	if (i == scheme->len || i == uri.len || uri.at[i - 1] == '.')
-		return false;
-	if (uri.at[i] == ':')
-		i = uri_skip_written_port(scheme, uri, i + 1);
-	return i && i < uri.len && uri.at[i] == '/' &&
-	       !memchr(uri.at + i, '#', uri.len - i);
+	return uri_eight_graphic(at) &&
+	       !((from_hash - each) & ~from_hash & each << 7);
 }
 
-bool scd__uri_is_canonical(const char *uri, size_t len)
+/* Whether all is so from i on, behind eight bytes or more that are. */
+static bool uri_is_written_path(struct span uri, size_t i)
+{
+	for (; i + 8 < uri.len; i += 8) {
+		if (!uri_eight_of_path(uri.at + i))
+			return false;
+	}
+	return uri_eight_of_path(uri.at + uri.len - 8);
+}
+
+size_t scd__uri_written_path(const char *uri, size_t len)
 {
 	const struct span all = { uri, len };
-	const struct scheme *scheme = uri_find_scheme(all);
+	const struct scheme *scheme = len > 8 ? uri_written_scheme(uri) : NULL;
+	size_t i;
 
-	return scheme && !memcmp(uri, scheme->prefix, scheme->len) &&
-	       uri_all_graphic(all) && uri_is_written(scheme, all);
+	if (!scheme)
+		return 0;
+	i = uri_skip_name(all, scheme->len);
+	if (i == scheme->len || i == len || uri[i - 1] == '.')
+		return 0;
+	if (uri[i] == ':')
+		i = uri_skip_written_port(scheme, all, i + 1);
+	return i && i < len && uri[i] == '/' && uri_is_written_path(all, i) ?
+		       i : 0;
 }
 
 static int uri_end(struct output *o, size_t *out_len, const char *out)
@@ -344,17 +369,18 @@ int scd_uri_canonical(const char *uri, size_t len, char *out, size_t cap,
 {
 	struct span rest = { uri, len };
 	struct output o = { out, out + cap };
-	const struct scheme *scheme = uri_find_scheme(rest);
+	const struct scheme *scheme;
 	struct span authority, host, path;
 	int port;
 
-	if (!scheme || !uri_all_graphic(rest))
-		return SCD_EURI;
-	if (uri_is_written(scheme, rest)) { /* only saves time */
+	if (scd__uri_written_path(uri, len)) { /* only saves time */
 		if (!uri_put(&o, rest) || o.at == o.end)
 			return SCD_ESPACE;
 		return uri_end(&o, out_len, out);
 	}
+	scheme = uri_find_scheme(rest);
+	if (!scheme || !uri_all_graphic(rest))
+		return SCD_EURI;
 	rest.at += scheme->len;
 	rest.len -= scheme->len;
 	authority = uri_take_authority(&rest);

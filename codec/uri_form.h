@@ -4,15 +4,14 @@
 #ifndef SCD_URI_FORM_H
 #define SCD_URI_FORM_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /*
- * Whether so many bytes are a canonical URI, as nearly all are that clients ask
- * for: a name in lower case, perhaps a port, and a path. False also for some
- * that are (escapes in a host, an address of IPv6); to make these canonical
- * only takes longer.
+ * Where the path of a canonical URI begins, as nearly all are that clients ask
+ * for: a name in lower case, perhaps a port, and a path. 0: so many bytes are
+ * no such URI. Some of those are canonical, too (escapes in a host, an address
+ * of IPv6); to make them so only takes longer.
  */
-bool scd__uri_is_canonical(const char *uri, size_t len);
+size_t scd__uri_written_path(const char *uri, size_t len);
 
 #endif

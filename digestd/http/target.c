@@ -69,19 +69,18 @@ static bool target_take_written(struct target *t, struct field_part host,
 				struct field_part path)
 {
 	const size_t len = TARGET_PREFIX + host.len + path.len;
-	const char *begin = t->room + TARGET_PREFIX;
+	const size_t path_at = TARGET_PREFIX + host.len;
 
 	if (len + 1 > sizeof(t->room) || !path.len)
 		return false;
 	target_write(t->room, host, path);
-	if (!scd__uri_is_canonical(t->room, len) ||
-	    memchr(begin, '/', host.len + 1) != begin + host.len)
+	if (scd__uri_written_path(t->room, len) != path_at)
 		return false;
 	t->uri = t->room;
 	t->uri_len = len;
-	t->host = begin;
+	t->host = t->room + TARGET_PREFIX;
 	t->host_len = host.len;
-	t->path = begin + host.len;
+	t->path = t->room + path_at;
 	return true;
 }
 
