@@ -25,16 +25,20 @@
 enum digest_note {
 	DIGEST_NOTE_NODE,     /* the value of Scd-Node */
 	DIGEST_NOTE_SUSPECTS, /* the value of Scd-Suspects */
+	DIGEST_NOTE_INVALIDATIONS,   /* a ticket, and a message (heard.h) */
+	DIGEST_NOTE_ACKNOWLEDGEMENT, /* its ticket, and the answer to it; none:
+				      * it is still being applied */
 };
 
 enum {
-	DIGEST_NOTES = DIGEST_NOTE_SUSPECTS + 1,
+	DIGEST_NOTES = DIGEST_NOTE_ACKNOWLEDGEMENT + 1,
 	/* Types of the note that kinds have, and of such as there may be once:
 	 * who does not know one leaves it out. Frames of a list have lower
 	 * types. */
 	DIGEST_NOTE_TYPE = 16,
 	DIGEST_NOTE_TYPE_END = 128,
 	DIGEST_NOTE_HEAD_BYTES = 10, /* type and length, at most */
+	DIGEST_NOTE_MAX = 32768,     /* a reader takes one of so many bytes */
 };
 
 /* Makes a note of `len` bytes (at most UINT32_MAX). Null: no memory. */

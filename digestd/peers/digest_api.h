@@ -22,6 +22,7 @@
 
 struct digest_api;
 struct digest_paths;
+struct peer_note;
 struct sector;
 struct sector_digest;
 struct sockaddr;
@@ -90,6 +91,10 @@ typedef int digest_sector_maker(void *arg, const struct sector *s,
 				uint64_t from, struct sector_digest *out);
 void digest_api_make_sectors(struct digest_api *api, digest_sector_maker *make,
 			     void *arg);
+
+/* Sends a note in the stream that the node of an instance reads, which has said
+ * that it takes some. False: there is none, or no memory. */
+bool digest_api_send_note(struct digest_api *api, const struct peer_note *note);
 
 /* Requests for other paths than its own go to `more`, which is borrowed;
  * before there are any. */

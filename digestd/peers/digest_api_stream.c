@@ -15,6 +15,7 @@
 #include "digestd/mesh/digest_stream.h"
 #include "digestd/os/loop.h"
 #include "digestd/peers/digest_api_inside.h"
+#include "digestd/peers/peer_note.h"
 
 enum {
 	/* However much there is to tell: whose token is no longer taken, or
@@ -35,6 +36,7 @@ struct digest_stream_reply {
 	struct digest_stream stream;
 	struct loop_timer timer;
 	int64_t quiet_ms; /* without a word, at most */
+	uint64_t hears; /* see DIGEST_HEARS */
 	int64_t told_ms, ends_ms;
 	bool quiet; /* for so long that it says so */
 	bool over;  /* its time */
@@ -115,6 +117,37 @@ void digest_api_note_all(struct digest_api *api, enum digest_note kind,
 	if (!note)
 		digest_api_wake_streams(api, true);
 	blob_unref(note);
+}
+
+/* The last one that began, if there are several: the others may be dead. With
+ * the lock held. */
+static struct digest_stream_reply *
+digest_stream_reply_of(const struct digest_api *api, uint64_t instance)
+{
+	struct digest_stream_reply *s = api->streams;
+
+	while (s && (s->hears != instance || s->ends))
+		s = s->next;
+	return s;
+}
+
+bool digest_api_send_note(struct digest_api *api, const struct peer_note *note)
+{
+	struct digest_stream_reply *s;
+	struct blob *bytes;
+
+	if (!note->instance) /* none has it */
+		return false;
+	bytes = digest_note_make(note->kind, note->body, note->len);
+	if (!bytes)
+		return false;
+	pthread_mutex_lock(&api->lock);
+	s = digest_stream_reply_of(api, note->instance);
+	if (s)
+		digest_stream_reply_note(s, note->kind, bytes);
+	pthread_mutex_unlock(&api->lock);
+	blob_unref(bytes);
+	return s;
 }
 
 /* When it has been quiet for too long, at a time of its group's. */
@@ -297,6 +330,7 @@ digest_stream_reply_new(struct digest_api *api, struct exchange *x,
 	s->x = x;
 	s->users = 2; /* the exchange, and its reply */
 	s->quiet_ms = 1000 * r->ask.wait_s;
+	s->hears = r->hears;
 	s->wake.run = digest_stream_reply_on_wake;
 	s->wake.arg = s;
 	return s;

@@ -185,6 +185,18 @@ static int64_t digest_request_wait_of(const struct fields *fields)
 	return 0;
 }
 
+static uint64_t digest_request_hears(const struct fields *fields)
+{
+	const char *text = fields_get(fields, DIGEST_HEARS);
+	struct place p = { text, text ? text + strlen(text) : text };
+	uint64_t instance;
+
+	return text && digest_request_take_instance(&p, &instance) &&
+			       p.at == p.end ?
+		       instance :
+		       0;
+}
+
 void digest_request_read(struct digest_request *r,
 			 const struct digest_paths *paths,
 			 struct field_part target, const struct fields *fields)
@@ -206,6 +218,7 @@ void digest_request_read(struct digest_request *r,
 	r->ask.takes_lists =
 		digest_request_takes(fields, "Accept", DIGEST_TYPE_LIST);
 	r->ask.wait_s = digest_request_wait_of(fields);
+	r->hears = digest_request_hears(fields);
 }
 
 void digest_node_write(const struct digest_node *node,

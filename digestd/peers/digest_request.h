@@ -41,6 +41,10 @@ extern const struct digest_paths digest_paths_held, digest_paths_seen;
 /* The field of a digest that names the secret by which its keys were made. */
 #define DIGEST_HASH_NAME "Scd-Hash"
 
+/* The field of a request for a stream by which its node says which instance it
+ * is, and that it takes notes of invalidations (PROTOCOL.md). */
+#define DIGEST_HEARS "Scd-Hears"
+
 /* The field of an answer about a digest in which its node says how it works and
  * how it stands, a dictionary (PROTOCOL.md). */
 #define DIGEST_NODE "Scd-Node"
@@ -79,6 +83,7 @@ enum digest_resource {
 struct digest_request {
 	enum digest_resource resource;
 	struct digest_ask ask; /* If-None-Match, Accept, A-IM, Prefer: wait */
+	uint64_t hears; /* the instance of DIGEST_HEARS; 0: none */
 	/* of a delta resource */
 	uint64_t instance, from, to;
 	bool list; /* it is of frames */

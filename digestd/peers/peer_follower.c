@@ -34,10 +34,15 @@ enum {
 
 static void peer_follower_end_update(struct peer *p)
 {
+	const struct peer_follower *f = p->follow;
+	const bool streams = p->update.streams;
+
 	fetch_cancel(&p->update.fetch);
 	digest_job_cancel(&p->update.job);
 	digest_body_free(&p->update.body);
 	p->update = (struct update){0};
+	if (streams && f->settings.on_stream_end)
+		f->settings.on_stream_end(f->arg, p->url);
 }
 
 /* Events and actions */
@@ -481,6 +486,7 @@ static int peer_follower_start(struct peer *p,
 		.wait_s = wait_s,
 		.lists = p->slot.table,
 		.stream = how->stream && p->slot.table && !p->sector.count,
+		.hears = s->on_note ? s->instance : 0,
 	};
 	struct fetch_limits limits = {
 		.connect_ms = (unsigned)s->connect_ms,

@@ -18,6 +18,7 @@
 
 struct fetcher;
 struct peer_follower;
+struct peer_note;
 struct loop;
 struct tls_client;
 struct troubles;
@@ -73,6 +74,11 @@ struct peer_follower_settings {
 	/* Its digest is in place, the first one of an instance: on_met(), as
 	 * before. */
 	void (*on_met)(void *arg, const char *url, uint32_t id);
+	/* A note of invalidations has come in a stream, or of an
+	 * acknowledgement: on_note(arg, note); such a stream has ended:
+	 * on_stream_end(arg, url). Null: notes are not taken. */
+	void (*on_note)(void *arg, const struct peer_note *note);
+	void (*on_stream_end)(void *arg, const char *url);
 	/* A peer is put into quarantine for what it has sent. */
 	void (*on_lie)(void *arg, const char *name, uint64_t instance);
 	struct troubles *troubles; /* borrowed; null: not told */
@@ -143,6 +149,10 @@ void peer_follower_outcome(struct peer_follower *f, uint32_t id,
 
 /* The digests were consulted for so many more keys. */
 void peer_follower_lookups(struct peer_follower *f, uint64_t lookups);
+
+/* Whether a stream is read of the peer with this URL, in this life of it. */
+bool peer_follower_reads(const struct peer_follower *f, const char *url,
+			 uint64_t instance);
 
 /* Whether there is no peer whose digest is still to be waited for before this
  * node begins its work, see following_has_settled(). */

@@ -9,6 +9,7 @@
 #include "digestd/http/fields.h"
 #include "digestd/mesh/digest_stream.h"
 #include "digestd/peers/peer_follower_inside.h"
+#include "digestd/peers/peer_note.h"
 
 enum {
 	STATUS_DELTA = 226,
@@ -72,6 +73,24 @@ static void peer_follower_take_said(struct peer *p, const char *name,
 	fields_free(&said);
 }
 
+/* What is for others. */
+static void peer_follower_pass_note(const struct peer *p,
+				    enum digest_note kind, const uint8_t *body,
+				    size_t len)
+{
+	const struct peer_follower *f = p->follow;
+	const struct peer_note note = {
+		.url = p->url,
+		.instance = p->digest ? p->digest->instance : 0,
+		.kind = kind,
+		.body = body,
+		.len = len,
+	};
+
+	if (f->settings.on_note)
+		f->settings.on_note(f->arg, &note);
+}
+
 static void peer_follower_on_note(void *arg, enum digest_note kind,
 				  const uint8_t *body, size_t len)
 {
@@ -86,7 +105,24 @@ static void peer_follower_on_note(void *arg, enum digest_note kind,
 		if (peer_follower_may_say(p))
 			peer_follower_take_said(p, DIGEST_SUSPECTS, body, len);
 		return;
+	case DIGEST_NOTE_INVALIDATIONS:
+	case DIGEST_NOTE_ACKNOWLEDGEMENT:
+		peer_follower_pass_note(p, kind, body, len);
+		return;
 	}
+}
+
+bool peer_follower_reads(const struct peer_follower *f, const char *url,
+			 uint64_t instance)
+{
+	for (size_t i = 0; i < f->npeers; i++) {
+		const struct peer *p = f->peers[i];
+
+		if (p->update.streams && p->update.fetch && p->digest &&
+		    p->digest->instance == instance && !strcmp(p->url, url))
+			return true;
+	}
+	return false;
 }
 
 static int peer_follower_sort_stream(struct peer *p, bool *quiet)

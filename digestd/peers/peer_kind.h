@@ -40,6 +40,8 @@ struct digest_query {
 	int64_t wait_s; /* to hold the answer until there is news */
 	bool lists;     /* lists are taken, too */
 	bool stream;    /* and frames as they are published */
+	uint64_t hears; /* by who has this instance, and takes notes of
+			 * invalidations between them; 0: it does not */
 };
 
 struct peer_kind {

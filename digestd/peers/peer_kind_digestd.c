@@ -9,6 +9,7 @@
 #include "digestd/http/fields.h"
 #include "digestd/http/forward.h"
 #include "digestd/mesh/peer_digest.h"
+#include "digestd/mesh/digest_stream.h"
 #include "digestd/peers/digest_body.h"
 #include "digestd/peers/digest_request.h"
 #include "digestd/peers/peer_kind.h"
@@ -50,6 +51,17 @@ static int peer_kind_digestd_add_base(const struct digest_query *query,
 	       fields_add(out, "Prefer", wait);
 }
 
+static int peer_kind_digestd_add_hears(const struct digest_query *query,
+				       struct fields *out)
+{
+	char text[17];
+
+	if (!query->stream || !query->hears)
+		return 0;
+	snprintf(text, sizeof(text), "%016" PRIx64, query->hears);
+	return fields_add(out, DIGEST_HEARS, text);
+}
+
 static int peer_kind_digestd_query(const struct digest_query *query,
 				   struct fields *out)
 {
@@ -59,7 +71,8 @@ static int peer_kind_digestd_query(const struct digest_query *query,
 	    (query->lists &&
 	     fields_add(out, "Accept", DIGEST_TYPE_LIST ", " DIGEST_TYPE_ARRAY
 							";q=0.5")) ||
-	    (query->base && peer_kind_digestd_add_base(query, out)))
+	    (query->base && peer_kind_digestd_add_base(query, out)) ||
+	    peer_kind_digestd_add_hears(query, out))
 		return -ENOMEM;
 	return 0;
 }
@@ -88,12 +101,14 @@ static bool peer_kind_digestd_has_frames(const struct digest_expected *e)
 	return e->delta && e->base && peer_digest_is_list(e->base);
 }
 
-/* Frames are sent while they are shorter than a full digest. */
+/* Frames are sent while they are shorter than a full digest; in a stream there
+ * are notes, too. */
 static size_t peer_kind_digestd_bound(const struct digest_expected *e)
 {
 	if (!peer_kind_digestd_has_frames(e))
 		return 0;
-	return SCD_DIGEST_HEADER_BYTES + (size_t)(e->limits->max_bits / 8);
+	return SCD_DIGEST_HEADER_BYTES + (size_t)(e->limits->max_bits / 8) +
+	       DIGEST_NOTE_MAX;
 }
 
 static int peer_kind_digestd_judge(const struct digest_expected *e,

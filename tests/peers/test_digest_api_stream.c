@@ -9,6 +9,7 @@
 #include "digestd/os/loop.h"
 #include "digestd/peers/digest_api.h"
 #include "digestd/peers/digest_request.h"
+#include "digestd/peers/peer_note.h"
 #include "tests/codec/alloc.h"
 #include "tests/os/still_clock.h"
 #include "tests/server/exchange_fake.h"
@@ -285,6 +286,53 @@ static void test_leases_between_frames(void **state)
 	done(&x, true);
 }
 
+static bool send_to(uint64_t instance, const char *text)
+{
+	const struct peer_note note = { "", instance, DIGEST_NOTE_INVALIDATIONS,
+					(const uint8_t *)text, strlen(text) };
+
+	return digest_api_send_note(api, &note);
+}
+
+static void ask_as(struct exchange *x, const char *instance)
+{
+	assert_int_equal(make(x, "GET", TAG(1), "Scd-Hears", instance), 0);
+	digest_api_handler.on_request(api, x);
+}
+
+/* Who has said who it is gets what is for it, in its newest stream. */
+static void test_notes_for_one(void **state)
+{
+	struct exchange x[4];
+
+	(void)state;
+	publish(1);
+	ask_as(&x[0], "00000000000000cd");
+	ask_as(&x[1], "00000000000000cd");
+	ask_as(&x[2], "00000000000000ce");
+	ask_as(&x[3], "cd"); /* which is none */
+	assert_false(send_to(0, "a"));
+	assert_false(send_to(0xab, "a"));
+	assert_true(send_to(0xcd, "a"));
+	assert_true(send_to(0xcd, "bc")); /* in its place */
+	assert_int_equal(loop_turn(loop, 0), 0);
+	assert_int_equal(x[1].wakes, 1);
+	check_read(&x[1], 64, "\22\2bc", 4);
+	check_waits(&x[1]);
+	check_waits(&x[0]);
+	check_waits(&x[2]);
+	check_waits(&x[3]);
+	done(&x[1], true);
+	assert_true(send_to(0xcd, "d"));
+	digest_api_drain(api);
+	assert_false(send_to(0xce, "e"));
+	loop_turn(loop, 0);
+	check_over(&x[0]);
+	done(&x[0], false);
+	done(&x[2], true);
+	done(&x[3], true);
+}
+
 /* Somebody who takes it so slowly that frames are gone. */
 static void test_left_behind(void **state)
 {
@@ -440,6 +488,7 @@ int main(void)
 		T(test_draining_ends_it),
 		T(test_suspects_between_frames),
 		T(test_leases_between_frames),
+		T(test_notes_for_one),
 		T(test_left_behind),
 		T(test_quiet),
 		T(test_quiet_together),

@@ -14,12 +14,19 @@
 #include "digestd/peers/digest_api.h"
 #include "digestd/peers/peer_follower.h"
 #include "digestd/peers/peer_kind.h"
+#include "digestd/peers/peer_note.h"
 #include "digestd/peers/upstream.h"
 #include "digestd/server/server.h"
 #include "tests/codec/random.h"
 #include "tests/unit.h"
 
-enum { INSTANCE = 0xab, WAIT_S = 10, WAIT_MS = 10000, OBJECTS = 500 };
+enum {
+	INSTANCE = 0xab,
+	OWN = 0xcd,
+	WAIT_S = 10,
+	WAIT_MS = 10000,
+	OBJECTS = 500,
+};
 
 static struct {
 	struct loop *loop;
@@ -33,13 +40,39 @@ static struct {
 	struct upstream_names *names;
 	struct troubles *troubles;
 	uint64_t random;
-	unsigned changes;
+	unsigned changes, notes, ends;
+	char url[64];
 } at;
 
 static void on_change(void *arg)
 {
 	(void)arg;
 	at.changes++;
+}
+
+static void on_itself(void *arg, const char *url)
+{
+	(void)arg;
+	(void)url;
+	fail();
+}
+
+static void on_note(void *arg, const struct peer_note *note)
+{
+	(void)arg;
+	assert_string_equal(note->url, at.url);
+	assert_int_equal(note->instance, INSTANCE);
+	assert_int_equal(note->kind, DIGEST_NOTE_ACKNOWLEDGEMENT);
+	assert_int_equal(note->len, 3);
+	assert_memory_equal(note->body, "yes", 3);
+	at.notes++;
+}
+
+static void on_stream_end(void *arg, const char *url)
+{
+	(void)arg;
+	assert_string_equal(url, at.url);
+	at.ends++;
 }
 
 /* A list with so many keys more than before. */
@@ -74,14 +107,15 @@ static int follow_it(void)
 		.limits = { .max_bits = 1 << 20, .max_hash = 32,
 			    .max_fp_ppm = 50000 },
 		.wait_s = WAIT_S, .timeout_ms = 2000, .connect_ms = 2000,
-		.troubles = at.troubles,
+		.troubles = at.troubles, .instance = OWN,
+		.on_itself = on_itself, .on_note = on_note,
+		.on_stream_end = on_stream_end,
 	};
-	char url[64];
 	const struct upstream peer = { .name = (char *)(uintptr_t)"b",
-				       .url = url,
+				       .url = at.url,
 				       .kind = &peer_kind_digestd };
 
-	snprintf(url, sizeof(url), "http://127.0.0.1:%u",
+	snprintf(at.url, sizeof(at.url), "http://127.0.0.1:%u",
 		 server_port(at.server));
 	return peer_follower_new(at.loop, at.fetcher, &settings, &peer, 1,
 				 on_change, NULL, &at.follower);
@@ -212,6 +246,40 @@ static void it_says_too_much(void **state)
 	assert_in_range(at.changes - before, 2, 16 * s);
 }
 
+static bool reads(void)
+{
+	return peer_follower_reads(at.follower, at.url, INSTANCE);
+}
+
+static bool has_noted(void)
+{
+	return at.notes > 0;
+}
+
+static bool has_ended(void)
+{
+	return at.ends > 0;
+}
+
+/* What is for others, it passes on, with whose it is, until the stream ends. */
+static void what_is_for_others(void **state)
+{
+	const struct peer_note note = { "", OWN, DIGEST_NOTE_ACKNOWLEDGEMENT,
+					(const uint8_t *)"yes", 3 };
+
+	(void)state;
+	turn_until(reads);
+	assert_false(peer_follower_reads(at.follower, at.url, OWN));
+	assert_false(peer_follower_reads(at.follower, "http://h", INSTANCE));
+	assert_true(digest_api_send_note(at.api, &note));
+	turn_until(has_noted);
+	assert_int_equal(at.ends, 0);
+	digest_api_drain(at.api);
+	turn_until(has_ended);
+	assert_int_equal(at.notes, 1);
+	assert_false(peer_follower_reads(at.follower, at.url, INSTANCE));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -219,6 +287,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(what_it_says_in_between),
 		TEST(it_says_too_much),
+		TEST(what_is_for_others),
 	};
 
 	fetch_global_init();

@@ -127,6 +127,7 @@ static void test_queries_of_lists(void **state)
 			.wait_s = 30,
 			.lists = true,
 			.stream = stream,
+			.hears = 0xab,
 		};
 		struct fields out;
 
@@ -135,6 +136,11 @@ static void test_queries_of_lists(void **state)
 		assert_string_equal(fields_get(&out, "A-IM"), forms[stream]);
 		assert_string_equal(fields_get(&out, "If-None-Match"),
 				    "\"000000000000000a-3-list\"");
+		if (stream)
+			assert_string_equal(fields_get(&out, "Scd-Hears"),
+					    "00000000000000ab");
+		else
+			assert_null(fields_get(&out, "Scd-Hears"));
 		fields_free(&out);
 	}
 }
@@ -142,7 +148,7 @@ static void test_queries_of_lists(void **state)
 static void test_queries_without_memory(void **state)
 {
 	const struct digest_query query = { "t", "n1 http://:8081", &base,
-					    DATE, 30, true, true };
+					    DATE, 30, true, true, 0xab };
 
 	(void)state;
 	for (size_t i = 0; peer_kind_names[i]; i++) {
