@@ -151,11 +151,10 @@ static int service_start_cache(struct service *s)
 /* Once it is known which of the configuration's peers is this node itself. */
 static int service_start_teller(struct service *s)
 {
-	struct teller_settings telling = part_settings_of_telling(s->config);
 	bool strict = part_settings_is_strict(s->config);
 	int err = strict ? serving_desk_new(&s->serving) : 0;
+	struct teller_settings telling = service_telling(s, s->config);
 
-	telling.desk = s->serving;
 	if (!err)
 		err = teller_new(s->loop, s->cache, &telling, &s->teller);
 	if (!err && strict)

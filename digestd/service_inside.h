@@ -298,6 +298,14 @@ int service_apply_peers(struct service *s, const struct config *c);
 struct peer_follower_settings service_following(struct service *s,
 						const struct config *c);
 
+/* How peers are told of purges; once it is known whether they are strict. */
+struct teller_settings service_telling(struct service *s,
+				       const struct config *c);
+
+/* See peer_follower_settings. */
+void service_on_note(void *service, const struct peer_note *note);
+void service_on_stream_end(void *service, const char *url);
+
 /* A node introduces itself, see digest_api_on_introduction(). */
 void service_on_introduction(void *service, const char *text,
 			     const struct sockaddr *from);

@@ -35,7 +35,7 @@ int service_apply_peers(struct service *s, const struct config *c)
 	struct publish_policy publishing = part_settings_of_publishing(c);
 	struct resize_policy resizing = part_settings_of_filter(c);
 	struct sharing_settings sharing = part_settings_of_sharing(c);
-	struct teller_settings telling = part_settings_of_telling(c);
+	struct teller_settings telling = service_telling(s, c);
 	int err = 0;
 
 	if (s->follow)
@@ -44,7 +44,6 @@ int service_apply_peers(struct service *s, const struct config *c)
 		err = sharing_set(s->sharing, &sharing, c->peers, c->npeers);
 	if (s->publisher)
 		publisher_set(s->publisher, &publishing, &resizing);
-	telling.desk = s->serving;
 	if (!err)
 		err = teller_set(s->teller, &telling);
 	if (!err && s->renewer)
@@ -123,6 +122,10 @@ struct peer_follower_settings service_following(struct service *s,
 	settings.on_drain = service_on_drain;
 	settings.on_lie = service_on_lie;
 	settings.on_met = service_on_met;
+	if (c->purge_peers) {
+		settings.on_note = service_on_note;
+		settings.on_stream_end = service_on_stream_end;
+	}
 	settings.troubles = s->troubles;
 	if (s->share)
 		settings.watcher = table_share_watcher(s->share);

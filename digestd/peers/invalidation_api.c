@@ -218,12 +218,12 @@ static void invalidation_told_on_beat(void *arg)
 		invalidation_told_stream(m);
 }
 
-static uint64_t invalidation_told_instance(const struct told_message *m)
+static uint64_t invalidation_told_instance(const struct heard_by *by)
 {
-	struct invalidation_log *log = cache_purges_lock(m->by->cache);
+	struct invalidation_log *log = cache_purges_lock(by->cache);
 	uint64_t own = invalidation_log_source(log, 0).source;
 
-	cache_purges_unlock(m->by->cache);
+	cache_purges_unlock(by->cache);
 	return own;
 }
 
@@ -237,7 +237,7 @@ static json_t *invalidation_told_name(uint64_t instance)
 
 /* What the fence of a strict purge is made of: whether it is in a log that is
  * whole, and whose leases run that were renewed before. */
-static void invalidation_told_add_grants(const struct told_message *m,
+static void invalidation_told_add_grants(struct serving_desk *desk,
 					 json_t *answer)
 {
 	uint64_t to[SERVING_GRANTS_MAX];
@@ -245,9 +245,8 @@ static void invalidation_told_add_grants(const struct told_message *m,
 	size_t n;
 
 	json_object_set_new(answer, "logged",
-			    json_boolean(serving_desk_has_recovered(
-				    m->by->desk)));
-	if (serving_desk_grants(m->by->desk, to, &n)) {
+			    json_boolean(serving_desk_has_recovered(desk)));
+	if (serving_desk_grants(desk, to, &n)) {
 		for (size_t i = 0; i < n; i++)
 			json_array_append_new(list,
 					      invalidation_told_name(to[i]));
@@ -256,21 +255,29 @@ static void invalidation_told_add_grants(const struct told_message *m,
 	json_decref(list);
 }
 
+char *invalidation_api_answer(const struct heard_by *by, size_t removed)
+{
+	json_t *o = json_object();
+	char *text;
+
+	json_object_set_new(o, "purged", json_integer((json_int_t)removed));
+	json_object_set_new(
+		o, "instance",
+		invalidation_told_name(invalidation_told_instance(by)));
+	if (by->desk)
+		invalidation_told_add_grants(by->desk, o);
+	text = json_dumps(o, 0);
+	json_decref(o);
+	return text;
+}
+
 static void invalidation_api_on_applied(void *arg, struct heard *h)
 {
 	struct told_message *m = arg;
-	json_t *o = json_object();
 
 	m->h = NULL;
 	loop_timer_clear(m->by->loop, &m->timer);
-	json_object_set_new(o, "purged", json_integer((json_int_t)h->removed));
-	json_object_set_new(
-		o, "instance",
-		invalidation_told_name(invalidation_told_instance(m)));
-	if (m->by->desk)
-		invalidation_told_add_grants(m, o);
-	m->answer = json_dumps(o, 0);
-	json_decref(o);
+	m->answer = invalidation_api_answer(m->by, h->removed);
 	m->len = m->answer ? strlen(m->answer) : 0;
 	if (m->streams)
 		exchange_wake(m->x);
@@ -293,7 +300,7 @@ static void invalidation_api_refuse(struct told_message *m, unsigned status)
 static bool invalidation_told_grants(const struct told_message *m,
 				     uint64_t instance)
 {
-	return instance != invalidation_told_instance(m) &&
+	return instance != invalidation_told_instance(m->by) &&
 	       serving_desk_grant(m->by->desk, instance);
 }
 

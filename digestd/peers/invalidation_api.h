@@ -21,6 +21,10 @@
 #define RENEWAL_FIELD "SCD-Serving"
 #define RENEWAL_GRANTED "granted"
 
+/* The acknowledgement of a message that has removed so many objects, to be
+ * freed; null: no memory. */
+char *invalidation_api_answer(const struct heard_by *by, size_t removed);
+
 /* Whether a request is for it. */
 bool invalidation_api_is_for(const struct exchange *x);
 

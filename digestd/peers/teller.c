@@ -45,7 +45,7 @@ static json_t *teller_answer_of(struct teller_peer *p,
 		return json_integer(p->removed < 0 ? 0 : p->removed);
 	p->late |= now_ms >= w->due_ms;
 	if (now_ms >= w->due_ms ||
-	    (p->failures && !p->fetch && !p->question) ||
+	    (p->failures && !teller_peer_is_busy(p)) ||
 	    ((p->failures || p->late) && now_ms >= w->patient_ms))
 		return json_null();
 	return NULL;
@@ -553,6 +553,7 @@ void teller_free(struct teller **out)
 	if (!t)
 		return;
 	t->stopping = true;
+	teller_stream_stop(t);
 	while (t->waits) {
 		struct teller_wait *w = t->waits;
 

@@ -2,7 +2,8 @@
  * Telling peers of this node's purges, and asking them for theirs.
  *
  * What the node has numbered goes to each peer in order, as one message at a
- * time with all that the peer has not acknowledged; a peer that does not answer
+ * time with all that the peer has not acknowledged, in the stream that the peer
+ * reads or by a request; a peer that does not answer
  * is told again later, of all it has missed. A node that starts asks its peers
  * for what they know first.
  *
@@ -33,6 +34,7 @@
 #include "digestd/os/loop.h"
 
 struct cache;
+struct peer_note;
 struct serving_desk;
 struct teller;
 struct tls_client;
@@ -42,9 +44,21 @@ struct upstream;
 /* clang-format off */
 #define TELLER_COUNTERS(X) \
 	X(told,     "messages of purges that peers have acknowledged") \
+	X(streamed, "messages of purges that were sent in streams") \
 	X(failed,   "times that a peer stopped acknowledging purges") \
 	X(replayed, "peers whose purges were fetched when the node started")
 /* clang-format on */
+
+/*
+ * The streams between this node and its peers (mesh/digest_stream.h). send()
+ * has a note read by the peer of its instance; false: the peer reads no stream
+ * of this node, or, if that is a note of invalidations, this node reads none of
+ * the peer's, in which they could be acknowledged. Null: there are none.
+ */
+struct teller_streams {
+	bool (*send)(void *arg, const struct peer_note *note);
+	void *arg;
+};
 
 /* Who is told, and how; all but the token and the secret is borrowed. */
 struct teller_settings {
@@ -64,6 +78,7 @@ struct teller_settings {
 	bool awaits;  /* peers will come, and it waits for the first to */
 	struct tls_client *tls;
 	struct serving_desk *desk; /* purges are strict; null: they are not */
+	struct teller_streams streams;
 	const char *disk_path; /* of lives.h; null: there is no disk */
 };
 
@@ -122,6 +137,11 @@ unsigned teller_count_told(const struct teller *t, uint64_t seq);
 
 /* Tells peers of what is new; nobody waits for it. From any thread. */
 void teller_wake(struct teller *t);
+
+/* A note has come from a peer, of invalidations or of an acknowledgement; the
+ * stream of the peer with this URL has ended. On its loop. */
+void teller_on_note(struct teller *t, const struct peer_note *note);
+void teller_on_stream_end(struct teller *t, const char *url);
 
 struct teller_counters {
 #define X(name, text) uint64_t name;

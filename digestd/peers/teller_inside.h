@@ -1,6 +1,7 @@
 /*
  * The parts of a teller: teller.c has who waits, the start and the list of
- * peers; teller_peer.c what goes to one peer, and comes from it.
+ * peers; teller_peer.c what goes to one peer, and comes from it;
+ * teller_stream.c what does so in streams.
  */
 #ifndef DIGESTD_PEERS_TELLER_INSIDE_H
 #define DIGESTD_PEERS_TELLER_INSIDE_H
@@ -22,6 +23,7 @@ enum {
 struct fetch;
 struct fetcher;
 struct lives;
+struct teller_hearing;
 
 /* Whose leases a member has renewed, by their instances. */
 struct teller_grants {
@@ -53,6 +55,12 @@ struct teller_peer {
 	int64_t behind_ms; /* since then it lacks something; 0: nothing */
 	int64_t gone_ms;   /* since then it is no peer any more */
 	struct fetch *fetch;
+	uint64_t met; /* its instance, as it has said last, also in an answer
+			 to a question */
+	uint64_t ticket; /* of the message that is under way in a stream, in
+			    place of a fetch; 0: none */
+	int64_t silent_ms; /* then it has failed */
+	int64_t deaf_ms;   /* until then none is sent so */
 	unsigned status;
 	struct heard *question; /* what has come of its answer */
 	uint8_t *message;
@@ -81,6 +89,8 @@ struct teller {
 	bool stopping, caught_up;
 	bool asks_again; /* some peer confirms, and is to be asked for that */
 	int64_t start_due_ms;
+	uint64_t tickets; /* so far */
+	struct teller_hearing *hearing; /* in teller_stream.c */
 	struct teller_counters counters;
 };
 
@@ -108,6 +118,27 @@ void teller_peer_cease(struct teller_peer *p);
 /* Somebody waits for it: after a failure it is tried again soon, however long
  * it has failed; but no sooner than after the first one. */
 void teller_peer_hurry(struct teller_peer *p);
+
+/* Whether a message or a question is under way. */
+bool teller_peer_is_busy(const struct teller_peer *p);
+
+/* What is under way with it ends: at the next turn it is as if that had not
+ * begun. */
+void teller_peer_drop(struct teller_peer *p);
+
+/* The message that is under way has an answer. False: it will not do. */
+bool teller_peer_take_answer(struct teller_peer *p, const char *text,
+			     size_t len);
+
+/* Sends a peer its message in the stream that it reads. False: it goes by a
+ * request. */
+bool teller_stream_tell(struct teller_peer *p, int64_t now_ms);
+
+/* Drops what was not answered in time. */
+void teller_stream_check(struct teller_peer *p, int64_t now_ms);
+
+/* Nothing that is being applied is answered any more. */
+void teller_stream_stop(struct teller *t);
 
 /* The next thing for a peer. Returns when it is due [ms]; INT64_MAX: something
  * is under way, or there is nothing to do. */

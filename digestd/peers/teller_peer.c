@@ -26,13 +26,14 @@ enum {
 
 /* The end of a message, or of a question */
 
-static void teller_peer_rest(struct teller_peer *p)
+void teller_peer_drop(struct teller_peer *p)
 {
 	fetch_cancel(&p->fetch);
 	heard_free(&p->question);
 	free(p->message);
 	p->message = NULL;
 	p->asking = false;
+	p->ticket = 0;
 	p->status = 0;
 	p->answer_len = 0;
 	p->sent = 0;
@@ -79,7 +80,7 @@ static void teller_fail(struct teller_peer *p)
 	p->counted |= !p->asking;
 	p->failures++;
 	teller_log_failure(p);
-	teller_peer_rest(p);
+	teller_peer_drop(p);
 	teller_turn(p->teller);
 }
 
@@ -89,7 +90,7 @@ static void teller_succeed(struct teller_peer *p)
 		log_write(LOG_INFO, "purge", "peer %s answers again", p->name);
 	p->failures = 0;
 	p->late = p->logged = p->counted = false;
-	teller_peer_rest(p);
+	teller_peer_drop(p);
 	teller_turn(p->teller);
 }
 
@@ -106,7 +107,7 @@ static void teller_live(struct teller_peer *p, uint64_t life)
 	} else {
 		p->told = p->telling;
 	}
-	p->life = life;
+	p->life = p->met = life;
 	teller_meet(p->teller, life, false);
 	p->sure_ms = p->sent_ms;
 	p->confirms = false;
@@ -138,12 +139,15 @@ static void teller_read_grants(struct teller_peer *p, const json_t *answer)
 	p->logs = json_is_true(json_object_get(answer, "logged"));
 }
 
-static bool teller_read_answer(struct teller_peer *p)
+/* In a stream, one of another life than was told is none. */
+static bool teller_read_answer(struct teller_peer *p, const char *text,
+			       size_t len)
 {
-	json_t *o = json_loadb(p->answer, p->answer_len, 0, NULL);
+	json_t *o = json_loadb(text, len, 0, NULL);
 	json_int_t removed;
 	bool good = !json_unpack(o, "{s:I}", "purged", &removed) &&
-		    removed >= 0;
+		    removed >= 0 &&
+		    (!p->ticket || teller_read_life(o) == p->met);
 
 	if (good) {
 		if (p->removed < 0)
@@ -162,6 +166,7 @@ static void teller_on_heard(void *arg, struct heard *h)
 
 	p->question = NULL; /* it frees itself */
 	teller_meet(p->teller, h->first, true);
+	p->met = h->first;
 	p->heard = true;
 	p->teller->counters.replayed++;
 	teller_succeed(p);
@@ -227,10 +232,8 @@ static void teller_on_done(void *arg, struct fetch *f,
 	p->fetch = NULL;
 	if (p->asking) {
 		teller_end_question(p, whole);
-	} else if (whole && p->status == 200 && teller_read_answer(p)) {
-		p->teller->counters.told++;
-		teller_succeed(p);
-	} else {
+	} else if (!whole || p->status != 200 ||
+		   !teller_peer_take_answer(p, p->answer, p->answer_len)) {
 		teller_fail(p);
 	}
 }
@@ -240,6 +243,16 @@ static const struct fetch_callbacks teller_callbacks = {
 	.on_body = teller_on_body,
 	.on_done = teller_on_done,
 };
+
+bool teller_peer_take_answer(struct teller_peer *p, const char *text,
+			     size_t len)
+{
+	if (!teller_read_answer(p, text, len))
+		return false;
+	p->teller->counters.told++;
+	teller_succeed(p);
+	return true;
+}
 
 /* A message, or a question */
 
@@ -362,10 +375,10 @@ static void teller_tell(struct teller_peer *p)
 	if (s.n || s.upto > p->told)
 		p->removed = -1;
 	free(entries);
-	if (p->message)
-		teller_send(p, "POST");
-	else
+	if (!p->message)
 		teller_fail(p);
+	else if (!teller_stream_tell(p, p->sent_ms))
+		teller_send(p, "POST");
 }
 
 /* Whether there is anything to tell it, without looking at what. */
@@ -388,19 +401,32 @@ void teller_peer_hurry(struct teller_peer *p)
 		p->due_ms = p->failed_ms + TELLER_RETRY_MS;
 }
 
+bool teller_peer_is_busy(const struct teller_peer *p)
+{
+	return p->fetch || p->question || p->ticket;
+}
+
+/* When what is under way is to be looked after; its fetch looks after
+ * itself. */
+static int64_t teller_peer_due(const struct teller_peer *p)
+{
+	return p->ticket ? p->silent_ms : INT64_MAX;
+}
+
 int64_t teller_peer_next(struct teller_peer *p, int64_t now_ms)
 {
 	bool behind = teller_is_behind(p, now_ms);
 
-	if (p->fetch || p->question || (p->heard && !behind))
-		return INT64_MAX;
+	teller_stream_check(p, now_ms);
+	if (teller_peer_is_busy(p) || (p->heard && !behind))
+		return teller_peer_due(p);
 	if (now_ms < p->due_ms)
 		return p->due_ms;
 	if (behind && (p->heard || p->failures))
 		teller_tell(p);
 	else
 		teller_ask(p);
-	return p->fetch || p->question ? INT64_MAX : p->due_ms;
+	return teller_peer_is_busy(p) ? teller_peer_due(p) : p->due_ms;
 }
 
 /* Life */
@@ -411,7 +437,7 @@ void teller_peer_cease(struct teller_peer *p)
 		p->question->arg = NULL; /* it goes on without */
 		p->question = NULL;
 	}
-	teller_peer_rest(p);
+	teller_peer_drop(p);
 }
 
 void teller_peer_free(struct teller_peer *p)

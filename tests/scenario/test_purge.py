@@ -141,6 +141,28 @@ def test_peers_are_told(make_cluster, origin):
     assert not any(held(n, ["/a", "/b"]) for n in nodes)
 
 
+def test_peers_are_told_in_their_streams(make_cluster, origin):
+    """By no connection more, and it is counted."""
+    nodes = three(make_cluster, origin, purge_peers=True)
+    a = nodes[0]
+
+    def told():
+        purges = a.status()["purges"]
+        return purges["told"], purges["streamed"]
+
+    def both_in_streams():
+        before = told()
+        assert purge(a, "/a")[1].keys() == {"n2", "n3"}
+        return [now - b for now, b in zip(told(), before)] == [2, 2]
+    until(both_in_streams, what="streams both ways")
+    assert purge(a, "/b") == (1, {"n2": 1, "n3": 1})
+    nodes[2].process.pause()  # so that its stream is silent
+    assert purge(a, "/a") == (0, {"n2": 0, "n3": None})
+    nodes[2].process.signal(signal.SIGCONT)
+    until(lambda: purge(a, "/a") == (0, {"n2": 0, "n3": 0}),
+          what="told by a request")
+
+
 def test_peers_that_do_not_purge(make_cluster, origin):
     """One that is not there, and one that takes no purges from peers."""
     nodes = three(make_cluster, origin, purge_peers=True)

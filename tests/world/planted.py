@@ -51,6 +51,21 @@ FAULTS = {
     "purge-acknowledged-untold": (
         "digestd/peers/teller.c",
         "p->told >= w->seq && teller_is_sure(p, now_ms)", "1"),
+    "streamed-purge-acknowledged-as-sent": (
+        "digestd/peers/teller_stream.c",
+        "	p->ticket = ++t->tickets;", """	t->tickets++;
+	p->told = p->telling;
+	p->sure_ms = p->sent_ms;"""),
+    "streamed-purge-acknowledged-unapplied": (
+        "digestd/peers/teller_stream.c",
+        "	h = teller_hearing_new(t, note);",
+        """	h = teller_hearing_new(t, note);
+	char *text = invalidation_api_answer(&t->by, 0);
+	teller_hearing_answer(h, text);
+	free(text);
+	heard_free(&h->heard);
+	teller_hearing_free(h);
+	h = NULL;"""),
     "strict-serves-without-a-lease": (
         "digestd/proxy/request.c",
         "r->serves = from_peer || serving_desk_may_serve(w->shared.serving);",
