@@ -31,9 +31,9 @@ def made(target, few):
             if line.startswith("{")]
 
 
-def measures_both_phases():
-    idle, news = made("bench-mesh", f"--nodes {NODES} --seconds 1.5 --rate 10 "
-                      "--lags 1")
+def measures_all_phases():
+    idle, news, purges = made("bench-mesh", f"--nodes {NODES} --seconds 1.5 "
+                              "--rate 10 --lags 1")
     assert idle["generations"] == idle["taken"] == 0, idle
     # once a second, and some that come with the machine's own work
     assert 0 < idle["wake_ups"] < 5, idle
@@ -41,6 +41,9 @@ def measures_both_phases():
     # two others take each, unless two come at once
     assert 0 < news["taken"] <= (NODES - 1) * (news["generations"] + 3), news
     assert news["cores"] > 0 and news["lag_ms"] > 0, news
+    assert purges["purges"] > 0 and purges["p99_ms"] > 0, purges
+    # the streams of all, both ways
+    assert purges["connections"] >= NODES * (NODES - 1), purges
 
 
 def follows_a_crowd():
@@ -50,4 +53,4 @@ def follows_a_crowd():
 
 
 if __name__ == "__main__":
-    run((measures_both_phases, follows_a_crowd))
+    run((measures_all_phases, follows_a_crowd))

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """What it costs that nodes know of each other: a full mesh of nodes that are
 asked for nothing, and then for new objects, so many a second in all, which
-each of them publishes and all others hear of.
+each of them publishes and all others hear of; and then one after the other to
+purge something, which all others have to acknowledge.
 
 Processor time of all nodes, how often their threads wake up, what goes between
-them; and for news, how long it takes until all know of an object.
+them and by how many connections; for news, how long it takes until all know of
+an object, and for purges, until they are answered.
 """
 
 import argparse
@@ -25,7 +27,9 @@ import measured  # noqa: E402
 HOST = {"Host": "www.example.com"}
 SETTLE_S = 2  # after which a mesh has nothing left to do
 TITLES = ("nodes", "phase", "cores", "us a digest taken", "wake-ups/s a node",
-          "generations/s", "taken/s", "KB/s between", "known after [ms]")
+          "generations/s", "taken/s", "KB/s between", "known after [ms]",
+          "purges/s", "p50 [ms]", "p99 [ms]", "connections")
+ESTABLISHED = "01"
 
 
 def wake_ups(pid):
@@ -42,9 +46,17 @@ def wake_ups(pid):
     return total
 
 
+def connections(ports):
+    """How many connections these ports have accepted."""
+    with open("/proc/net/tcp", encoding="ascii") as f:
+        rows = [line.split() for line in f][1:]
+    return sum(row[3] == ESTABLISHED and int(row[1].split(":")[1], 16) in ports
+               for row in rows)
+
+
 class Mesh:
     def __init__(self, arguments):
-        self.a, self.asked = arguments, 0
+        self.a, self.asked, self.took_ms = arguments, 0, []
         options = dict(pair.split("=", 1) for pair in arguments.option)
         self.cluster = scd.Cluster(arguments.nodes, log_level="warning",
                                    cache_size="4M", **options)
@@ -88,6 +100,25 @@ class Mesh:
             time.sleep(max(0, due - time.monotonic()))
             self.ask(self.cluster.nodes[i % self.a.nodes])
 
+    def purges(self, seconds):
+        """As many as get done, at one node after the other."""
+        self.took_ms, end = [], time.monotonic() + seconds
+        while time.monotonic() < end:
+            time.sleep(self.a.pause)
+            node = self.cluster.nodes[len(self.took_ms) % self.a.nodes]
+            began = time.monotonic()
+            answer = scd.request(node.admin, "/gone", "PURGE",
+                                 headers=HOST)
+            if answer.status != 200 or \
+                    None in json.loads(answer.body)["peers"].values():
+                raise RuntimeError(f"{node.name}: {answer.body}")
+            self.took_ms.append(1000 * (time.monotonic() - began))
+
+    def took(self, percent):
+        if len(self.took_ms) < 2:
+            return None
+        return statistics.quantiles(self.took_ms, n=100)[percent - 1]
+
     def lag_ms(self):
         """How long it takes until another node knows of a new object."""
         first, last = self.cluster.nodes[0], self.cluster.nodes[-1]
@@ -100,6 +131,8 @@ class Mesh:
         began = time.monotonic()
         if phase == "news":
             self.news(self.a.seconds)
+        elif phase == "purges":
+            self.purges(self.a.seconds)
         else:
             time.sleep(self.a.seconds)
         cpu, woken = (b - a for a, b in zip(used, self.used()))
@@ -113,7 +146,10 @@ class Mesh:
             "kb": sent / seconds / 1000,
             "lag_ms": statistics.median(
                 self.lag_ms() for _ in range(self.a.lags))
-            if phase == "news" else None}
+            if phase == "news" else None,
+            "purges": len(self.took_ms) / seconds if self.took_ms else None,
+            "p50_ms": self.took(50), "p99_ms": self.took(99),
+            "connections": connections({n.peer for n in self.cluster.nodes})}
 
     def end(self):
         self.cluster.stop()
@@ -125,7 +161,9 @@ def row_of(found):
         return "" if found[name] is None else f"{found[name]:.{digits}f}"
     return (str(found["nodes"]), found["phase"], text("cores", 3),
             text("us_taken", 0), text("wake_ups", 1), text("generations", 1),
-            text("taken", 0), text("kb", 1), text("lag_ms", 0))
+            text("taken", 0), text("kb", 1), text("lag_ms", 0),
+            text("purges", 0), text("p50_ms", 2), text("p99_ms", 2),
+            str(found["connections"]))
 
 
 def arguments_of(argv):
@@ -136,7 +174,8 @@ def arguments_of(argv):
             ("--nodes", int, 64, "of the mesh"),
             ("--seconds", float, 10, "of a phase"),
             ("--rate", float, 192, "new objects a second, in all"),
-            ("--lags", int, 9, "objects whose way is timed")):
+            ("--lags", int, 9, "objects whose way is timed"),
+            ("--pause", float, 0, "seconds between two purges")):
         p.add_argument(name, type=kind, default=value, metavar="N",
                        help=f"{text} ({value})")
     p.add_argument("--option", action="append", default=[],
@@ -154,7 +193,7 @@ def main():
         print("|" + "---|" * len(TITLES))
     try:
         mesh.start()
-        for phase in ("idle", "news"):
+        for phase in ("idle", "news", "purges"):
             found = mesh.measure(phase)
             print(json.dumps(found) if arguments.json
                   else "| " + " | ".join(row_of(found)) + " |", flush=True)
