@@ -77,6 +77,11 @@ bool service_holds(struct service *s, const struct scd_key *key)
 	return cache_holds(s->cache, key);
 }
 
+void service_drop(struct service *s, const struct scd_key *key)
+{
+	cache_drop(s->cache, key, NULL, loop_now_ms(s->loop) / 1000);
+}
+
 size_t service_peer_bytes(const struct service *s)
 {
 	return s->follow ? peer_follower_memory(s->follow) : 0;

@@ -48,6 +48,10 @@ void service_status(void *service, struct node_status *out);
  * without any fields. */
 bool service_holds(struct service *s, const struct scd_key *key);
 
+/* Drops all that is stored here under a key, as a purge would, and tells nobody
+ * of it. */
+void service_drop(struct service *s, const struct scd_key *key);
+
 /* What the digests of peers take [bytes]. */
 size_t service_peer_bytes(const struct service *s);
 

@@ -375,6 +375,24 @@ static void drive_send_pass(uint64_t i)
 	drive_send(r);
 }
 
+/* The object changes: its present version goes from all nodes, which need not
+ * tell each other, as they all know it. What is still under way to one of them
+ * is not stored there. */
+static void drive_change_object(uint32_t object, uint32_t size)
+{
+	const struct node_set *asked = &drive.asked[object];
+	char target[TARGET_BYTES];
+	struct scd_key key;
+
+	drive_name_object(object, target);
+	key = drive_key_of(target);
+	for (unsigned node = node_set_from(asked, 0); node < NODES_MAX;
+	     node = node_set_from(asked, node + 1))
+		nodes_drop(node, &key);
+	drive.version[object]++;
+	drive.size[object] = size;
+}
+
 static void drive_send_object(uint64_t i)
 {
 	const struct sim_trace *t = drive.plan->trace;
@@ -382,10 +400,8 @@ static void drive_send_object(uint64_t i)
 	struct drive_request *r = drive_new_request();
 
 	for (; drive.version && drive.change < t->nchanges &&
-	       t->change[drive.change] <= i; drive.change++) {
-		drive.version[object]++;
-		drive.size[object] = t->change_size[drive.change];
-	}
+	       t->change[drive.change] <= i; drive.change++)
+		drive_change_object(object, t->change_size[drive.change]);
 	r->object = object;
 	r->size = drive.size[object];
 	r->node = drive.owner ? (uint8_t)drive.owner[object]

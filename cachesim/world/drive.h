@@ -5,8 +5,9 @@
  *
  * A request of the trace is a GET of "http://www.example.com/oN", N the
  * object's number, and ".V" behind it for its V-th modification, so that an old
- * version is never taken for the present one. Uncacheable requests are GETs of
- * "/pN", which the origin answers with no-store.
+ * version is never taken for the present one; all nodes drop it at that moment.
+ * Uncacheable requests are GETs of "/pN", which the origin answers with
+ * no-store.
  *
  * What nodes count themselves (false hits, digests, what is stored) is what
  * their admin listener tells; how a client was served is what Cache-Status

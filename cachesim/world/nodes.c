@@ -254,6 +254,11 @@ bool nodes_holds(unsigned i, const struct scd_key *key)
 	return service_holds(nodes.list[i].service, key);
 }
 
+void nodes_drop(unsigned i, const struct scd_key *key)
+{
+	service_drop(nodes.list[i].service, key);
+}
+
 void nodes_remove_files(void)
 {
 	for (unsigned i = 0; i < nodes.plan.nnodes; i++)

@@ -84,6 +84,9 @@ size_t nodes_peer_bytes(unsigned i);
 /* Whether one of them, which runs, has a response to such a GET. */
 bool nodes_holds(unsigned i, const struct scd_key *key);
 
+/* Drops it there, and tells nobody of it; it runs. */
+void nodes_drop(unsigned i, const struct scd_key *key);
+
 /* Whether it runs. */
 bool nodes_runs(unsigned i);
 

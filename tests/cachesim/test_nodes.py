@@ -167,6 +167,20 @@ def objects_of_another_version_are_fetched():
     assert rows(*args, "--keep-changed")[0]["origin"] == 1
 
 
+def old_versions_take_no_room():
+    """Beside ten versions of a large object there is room for a small one."""
+    changed = FOLDER.name + "/versions.csv"
+    with open(changed, "w", encoding="ascii") as f:
+        f.write("time,client,url,size\n")
+        f.write("1000,c,http://a/small,100\n")
+        for i in range(10):
+            f.write(f"1000,c,http://a/large,{60000 + i}\n")
+        f.write("1000,c,http://a/small,100\n")
+    row = rows("run", "--nodes", "daemon", "--rate", "100", "--counters",
+               "-p", "1", "-s", "100K", "-k", "none", changed)[0]
+    assert (row["origin"], row["evicted"]) == (11, 0)
+
+
 def what_may_not_be_stored_passes():
     log = FOLDER.name + "/some.log"
     with open(log, "w", encoding="ascii") as f:
@@ -252,7 +266,7 @@ DAEMON = [every_request_is_answered, more_nodes_than_a_word_has_bits,
           those_elsewhere_are_asked_by_price,
           behind_a_front_each_object_has_a_node,
           those_elsewhere_tell_of_sectors, alone_there_are_no_peers,
-          objects_of_another_version_are_fetched,
+          objects_of_another_version_are_fetched, old_versions_take_no_room,
           what_may_not_be_stored_passes, nodes_are_the_daemons_objects,
           example_of_the_document]
 
