@@ -416,11 +416,22 @@ static bool eviction_tiers_has_room(struct tiers *t, uint64_t weight)
 	return false;
 }
 
+/* What makes an object a large one: this part of a node's capacity. */
+static unsigned eviction_tiers_parts(unsigned nodes)
+{
+	const unsigned parts = nodes > TIERS_NODES_FEW ?
+				       TIERS_PARTS * TIERS_NODES_FEW / nodes :
+				       TIERS_PARTS;
+
+	return parts > TIERS_PARTS_MANY ? parts : TIERS_PARTS_MANY;
+}
+
 /* Whether what an origin has sent is worth the others that it makes go. */
 static bool eviction_tiers_is_worth_it(struct tiers *t,
 				       const struct tiers_miss *miss)
 {
-	const uint64_t part = t->q.base.config.capacity / TIERS_PARTS;
+	const uint64_t part = t->q.base.config.capacity /
+			      eviction_tiers_parts(miss->nodes);
 
 	return miss->weight <= part || !t->full || miss->nodes < 2 ||
 	       scd__splitmix64(&t->random) % miss->weight < part;

@@ -26,7 +26,10 @@
  * that has been filled is kept with a probability of that over its weight. It
  * has to be asked of the origin so many times as it has such parts, in the mean
  * and at any nodes, of which none has to hear of the others. A node that has no
- * peers keeps it.
+ * peers keeps it. In clusters of more than TIERS_NODES_FEW, of which each node
+ * has a smaller part of what all of them hold, such objects have more of the
+ * bytes, and make fewer of all objects go: there the limit grows with the
+ * number of nodes, to 1 / TIERS_PARTS_MANY.
  *
  * Whether a larger tier is worth it, two memories of what went last tell, of
  * TIERS_GHOSTS_PERCENT of the capacity each. A request that a peer answered
@@ -65,6 +68,8 @@ enum {
 	TIERS_STEP_PPM = 100, /* of the price 1 */
 	TIERS_GHOSTS_PERCENT = 2,
 	TIERS_PARTS = 8,
+	TIERS_PARTS_MANY = 4,
+	TIERS_NODES_FEW = 16,
 	TIERS_ORIGIN_MS = 30,
 	TIERS_PRICE = 1024, /* stands for 1 */
 	TIERS_PRICE_MAX = 16 * TIERS_PRICE,

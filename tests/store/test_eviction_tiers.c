@@ -359,6 +359,29 @@ static void the_larger_the_rarer_it_is_taken(void **state)
 	owner_free(o);
 }
 
+/* With more nodes what is large is so by a larger part. */
+static void in_large_clusters_fewer_are_large(void **state)
+{
+	static const struct {
+		unsigned nodes, parts;
+	} rows[] = {
+		{ 2, 8 },  { 16, 8 }, { 17, 7 },  { 21, 6 },
+		{ 25, 5 }, { 32, 4 }, { 33, 4 }, { 1024, 4 },
+	};
+	struct owner *o = full_owner_new();
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		const uint64_t part = CAPACITY / rows[i].parts;
+
+		assert_int_equal(taken(o, part, rows[i].nodes), ORIGINS);
+		assert_in_range(taken(o, 2 * part, rows[i].nodes),
+				ORIGINS / 2 - ORIGINS / 16,
+				ORIGINS / 2 + ORIGINS / 16);
+	}
+	owner_free(o);
+}
+
 static void who_is_used_stays(void **state)
 {
 	struct owner *o = full_owner_new();
@@ -541,6 +564,7 @@ int main(void)
 			what_is_missed_twice_is_taken_into_an_empty_cache),
 		cmocka_unit_test(what_is_missed_often_is_taken),
 		cmocka_unit_test(the_larger_the_rarer_it_is_taken),
+		cmocka_unit_test(in_large_clusters_fewer_are_large),
 		cmocka_unit_test(who_is_used_stays),
 		cmocka_unit_test(prices),
 		cmocka_unit_test(the_border_follows_the_price),
