@@ -27,14 +27,14 @@ void scd_key_make(const uint8_t secret[SCD_SECRET_BYTES], const char *method,
 	uint64_t words[2];
 
 	if (key_is_read(method)) {
-		scd__siphash_begin(&s, secret, get, 4);
+		scd__siphash_whole(secret, get, 4, uri, uri_len, words);
 	} else {
 		scd__siphash_init(&s, secret);
 		scd__siphash_update(&s, method, strlen(method));
 		scd__siphash_update(&s, " ", 1);
+		scd__siphash_update(&s, uri, uri_len);
+		scd__siphash_final(&s, words);
 	}
-	scd__siphash_update(&s, uri, uri_len);
-	scd__siphash_final(&s, words);
 	out->lo = words[0];
 	out->hi = words[1];
 }

@@ -4,8 +4,6 @@
  */
 #include "codec/siphash.h"
 
-#include <string.h>
-
 #include "codec/le64.h"
 
 static inline uint64_t siphash_rotl(uint64_t x, unsigned n)
@@ -41,7 +39,7 @@ static inline uint64_t siphash_load_le32(const uint8_t *p)
 	       (uint64_t)p[3] << 24;
 }
 
-void scd__siphash_init(struct scd__siphash *s, const uint8_t key[16])
+static inline void siphash_begin(struct scd__siphash *s, const uint8_t key[16])
 {
 	uint64_t k0 = scd__load_le64(key);
 	uint64_t k1 = scd__load_le64(key + 8);
@@ -54,12 +52,9 @@ void scd__siphash_init(struct scd__siphash *s, const uint8_t key[16])
 	s->len = 0;
 }
 
-void scd__siphash_begin(struct scd__siphash *s, const uint8_t key[16],
-			uint64_t bytes, unsigned len)
+void scd__siphash_init(struct scd__siphash *s, const uint8_t key[16])
 {
-	scd__siphash_init(s, key);
-	s->tail = bytes;
-	s->len = len;
+	siphash_begin(s, key);
 }
 
 /* Fewer than eight bytes as the lower ones of a word. The loads of four bytes
@@ -75,31 +70,37 @@ static inline uint64_t siphash_load_part(const uint8_t *p, size_t n)
 	       (uint64_t)p[n - 1] << (n - 1) * 8;
 }
 
-/* The state is in variables of its own meanwhile: the bytes could be any
- * object's, also its, as far as a compiler knows. */
-void scd__siphash_update(struct scd__siphash *s, const void *bytes, size_t len)
+static inline void siphash_read(struct scd__siphash *s, const void *bytes,
+				size_t len)
 {
 	const uint8_t *p = bytes;
 	const unsigned waiting = (unsigned)(s->len % 8 * 8); /* bits */
-	uint64_t v[4] = { s->v[0], s->v[1], s->v[2], s->v[3] };
-	uint64_t tail = s->tail, word;
+	uint64_t word;
 	size_t left = len;
 
 	/* eight bytes complete a word, and as many as before wait */
 	for (; left >= 8; left -= 8, p += 8) {
 		word = scd__load_le64(p);
-		siphash_compress(v, tail | word << waiting);
-		tail = word >> 1 >> (63 - waiting); /* 0 if none waits */
+		siphash_compress(s->v, s->tail | word << waiting);
+		s->tail = word >> 1 >> (63 - waiting); /* 0 if none waits */
 	}
 	word = siphash_load_part(p, left);
-	tail |= word << waiting;
+	s->tail |= word << waiting;
 	if (waiting + left * 8 >= 64) {
-		siphash_compress(v, tail);
-		tail = word >> (64 - waiting); /* which is above 0 */
+		siphash_compress(s->v, s->tail);
+		s->tail = word >> (64 - waiting); /* which is above 0 */
 	}
-	memcpy(s->v, v, sizeof(v));
-	s->tail = tail;
 	s->len += len;
+}
+
+/* The state is in variables meanwhile: the bytes could be any object's, also
+ * its own, as far as a compiler knows. */
+void scd__siphash_update(struct scd__siphash *s, const void *bytes, size_t len)
+{
+	struct scd__siphash here = *s;
+
+	siphash_read(&here, bytes, len);
+	*s = here;
 }
 
 static inline uint64_t siphash_finish(uint64_t v[4])
@@ -109,13 +110,31 @@ static inline uint64_t siphash_finish(uint64_t v[4])
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
+static inline void siphash_end(struct scd__siphash *s, uint64_t out[2])
+{
+	siphash_compress(s->v, s->tail | s->len << 56);
+	s->v[2] ^= 0xee;
+	out[0] = siphash_finish(s->v);
+	s->v[1] ^= 0xdd;
+	out[1] = siphash_finish(s->v);
+}
+
 void scd__siphash_final(struct scd__siphash *s, uint64_t out[2])
 {
-	uint64_t v[4] = { s->v[0], s->v[1], s->v[2], s->v[3] };
+	struct scd__siphash here = *s;
 
-	siphash_compress(v, s->tail | s->len << 56);
-	v[2] ^= 0xee;
-	out[0] = siphash_finish(v);
-	v[1] ^= 0xdd;
-	out[1] = siphash_finish(v);
+	siphash_end(&here, out);
+}
+
+void scd__siphash_whole(const uint8_t key[16], uint64_t before,
+			unsigned before_len, const void *bytes, size_t len,
+			uint64_t out[2])
+{
+	struct scd__siphash s;
+
+	siphash_begin(&s, key);
+	s.tail = before;
+	s.len = before_len;
+	siphash_read(&s, bytes, len);
+	siphash_end(&s, out);
 }

@@ -22,15 +22,16 @@ struct scd__siphash {
 /* Begins with a key. */
 void scd__siphash_init(struct scd__siphash *s, const uint8_t key[16]);
 
-/* The same, and takes up to seven bytes, a number of which the first is the
- * lowest byte. */
-void scd__siphash_begin(struct scd__siphash *s, const uint8_t key[16],
-			uint64_t bytes, unsigned len);
-
 /* Takes the next len bytes; how they are split does not matter. */
 void scd__siphash_update(struct scd__siphash *s, const void *bytes, size_t len);
 
 /* The hash as two words: the first and the last 8 bytes, little-endian. */
 void scd__siphash_final(struct scd__siphash *s, uint64_t out[2]);
+
+/* The hash of len bytes behind up to seven others, which are a number whose
+ * lowest byte is the first: at once, which is faster for a few words. */
+void scd__siphash_whole(const uint8_t key[16], uint64_t before,
+			unsigned before_len, const void *bytes, size_t len,
+			uint64_t out[2]);
 
 #endif

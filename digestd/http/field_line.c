@@ -145,8 +145,14 @@ enum field_line_event field_line_read(struct field_line *l, const char *line,
 {
 	enum field_line_event event = FIELD_LINE_MORE;
 
-	if (strict && !l->at && field_line_read_whole(l, line, len))
-		return FIELD_LINE_DONE;
+	if (strict && !l->at && len >= 2) { /* only saves time */
+		if (line[0] == '\r' && line[1] == '\n') {
+			l->at = 2;
+			return FIELD_LINE_EMPTY;
+		}
+		if (field_line_read_whole(l, line, len))
+			return FIELD_LINE_DONE;
+	}
 	while (l->at < len && event == FIELD_LINE_MORE)
 		event = field_line_step(l, line, len, strict);
 	return event;

@@ -512,34 +512,41 @@ static bool request_head_fields(struct request_head *h, const char *at,
 	return request_head_refuse(h, fault);
 }
 
-static bool request_head_stage(struct request_head *h, const char *at,
-			       size_t len)
+/* From the stage that it is in to the first that does not end here. */
+static void request_head_run(struct request_head *h, const char *at, size_t len)
 {
 	switch ((enum request_head_state)h->scan.state) {
 	case REQUEST_HEAD_AT_START:
-		return len && request_head_start(h, at, len);
+		if (!len || !request_head_start(h, at, len))
+			return;
+		/* fall through */
 	case REQUEST_HEAD_IN_METHOD:
-		return request_head_method(h, at, len);
+		if (!request_head_method(h, at, len))
+			return;
+		/* fall through */
 	case REQUEST_HEAD_IN_TARGET:
-		return request_head_target(h, at, len);
+		if (!request_head_target(h, at, len))
+			return;
+		/* fall through */
 	case REQUEST_HEAD_IN_VERSION:
-		return request_head_version(h, at, len);
+		if (!request_head_version(h, at, len))
+			return;
+		/* fall through */
 	case REQUEST_HEAD_IN_FIELDS:
-		return request_head_fields(h, at, len);
+		request_head_fields(h, at, len);
+		return;
 	case REQUEST_HEAD_AT_END:
 	case REQUEST_HEAD_WAS_PREFACE:
 	case REQUEST_HEAD_WAS_REFUSED:
-		break;
+		return;
 	}
-	return false;
 }
 
 enum request_head_event request_head_read(struct request_head *h,
 					  const char *at, size_t len)
 {
 	h->base = at;
-	while (request_head_stage(h, at, len))
-		;
+	request_head_run(h, at, len);
 	switch ((enum request_head_state)h->scan.state) {
 	case REQUEST_HEAD_AT_START:
 	case REQUEST_HEAD_IN_METHOD:

@@ -50,7 +50,7 @@ static bool via_list_loops(const struct fields *request, const char *field,
 	return false;
 }
 
-bool via_loops(const struct fields *request, const char *name)
+bool via_lists_loop(const struct fields *request, const char *name)
 {
 	return via_list_loops(request, "Via", via_names, name) ||
 	       via_list_loops(request, "CDN-Loop", via_cdn_names, name);

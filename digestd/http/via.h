@@ -7,13 +7,19 @@
 
 #include <stdbool.h>
 
-struct fields;
+#include "digestd/http/fields.h"
 
 /* Longer chains than this are taken for loops too. */
 enum { VIA_MAX_HOPS = 20 };
 
 /* Whether a request has been at the node `name` before, or at too many. */
-bool via_loops(const struct fields *request, const char *name);
+bool via_lists_loop(const struct fields *request, const char *name);
+static inline bool via_loops(const struct fields *request, const char *name)
+{
+	return (fields_may_have(request, "Via") ||
+		fields_may_have(request, "CDN-Loop")) &&
+	       via_lists_loop(request, name);
+}
 
 /* Appends "version name" to Via; version: of the message that was received,
  * such as "1.1". Returns 0 or -ENOMEM. */

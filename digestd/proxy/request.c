@@ -21,25 +21,60 @@
 
 /* Life */
 
+enum { REQUEST_SPARE = 64 };
+
+/* The memory of one that is over, or new. */
+static struct request *request_allocate(struct worker *w)
+{
+	struct request *r = w->spare;
+
+	if (!r)
+		return malloc(sizeof(*r));
+	w->spare = r->next;
+	w->nspare--;
+	return r;
+}
+
+static void request_keep_memory(struct worker *w, struct request *r)
+{
+	if (w->nspare == REQUEST_SPARE) {
+		free(r);
+		return;
+	}
+	r->next = w->spare;
+	w->spare = r;
+	w->nspare++;
+}
+
+static void request_free_spare(struct worker *w)
+{
+	while (w->spare) {
+		struct request *r = w->spare;
+
+		w->spare = r->next;
+		free(r);
+	}
+	w->nspare = 0;
+}
+
 static struct request *request_new(struct worker *w, struct exchange *x)
 {
-	struct request *r = malloc(sizeof(*r));
+	struct request *r = request_allocate(w);
 
 	if (!r)
 		return NULL;
-	*r = (struct request){ /* which is half of what calloc() takes */
-		.worker = w,
-		.x = x,
-		.q = question_new(w->settings, exchange_request(x)->method),
-		.came_us = loop_now_us(w->loop),
-		.source = ACCESS_FROM_nobody,
-		.next = w->requests,
-		.link = &w->requests,
-	};
+	memset(r, 0, sizeof(*r));
+	r->q = question_new(w->settings, exchange_request(x)->method);
 	if (!r->q) {
-		free(r);
+		request_keep_memory(w, r);
 		return NULL;
 	}
+	r->worker = w;
+	r->x = x;
+	r->came_us = loop_now_us(w->loop);
+	r->source = ACCESS_FROM_nobody;
+	r->next = w->requests;
+	r->link = &w->requests;
 	if (r->next)
 		r->next->link = &r->next;
 	w->requests = r;
@@ -70,7 +105,7 @@ static void request_free(struct request *r)
 	question_unref(&r->q);
 	request_purge_leave(r);
 	client_purge_leave(r);
-	free(r);
+	request_keep_memory(r->worker, r);
 }
 
 void request_free_if_over(struct request *r)
@@ -104,6 +139,7 @@ void request_end_all(struct worker *w)
 		request_free(r);
 	}
 	reply_slices_end_all(w);
+	request_free_spare(w);
 }
 
 /* The door: facts for node/node_door.h, and what follows from its decision. */
@@ -136,7 +172,8 @@ static void request_resolve(struct request *r, struct node_door *door)
 	door->no_memory = err == -ENOMEM;
 	if (err)
 		return;
-	if (question_find_site(q) || client_purge_right(r, &door->purge)) {
+	if (question_find_site(q) ||
+	    (!q->safe && client_purge_right(r, &door->purge))) {
 		door->no_memory = true;
 		return;
 	}

@@ -42,6 +42,8 @@ struct worker {
 	struct loop_timer warm;
 	struct peerset *seen; /* what peers were asked for; null: not told */
 	struct request *requests;
+	struct request *spare; /* memory for others, see request_new() */
+	unsigned nspare;
 	struct request_hold *holds; /* replies that wait, in request_purge.c */
 	struct fill *fills;
 	struct reply_slices *sliced; /* replies in slices */
