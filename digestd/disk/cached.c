@@ -237,8 +237,11 @@ void cached_prefetch_body(const struct cached *c)
 
 	if (c->body_is != CACHED_BODY_OWN || !c->body.own)
 		return;
-	for (uint64_t i = 0; i < len; i += LINE_BYTES)
+	/* by twos: half of what this costs is its loop */
+	for (uint64_t i = 0; i < len; i += 2 * LINE_BYTES) {
 		__builtin_prefetch(c->body.own + i);
+		__builtin_prefetch(c->body.own + i + LINE_BYTES);
+	}
 }
 
 const struct cached_file *cached_file(const struct cached *c)

@@ -125,8 +125,12 @@ static bool request_head_method(struct request_head *h, const char *at,
 {
 	size_t max = h->scan.begun + REQUEST_HEAD_METHOD_MAX + 1;
 	const char *end = at + (len < max ? len : max);
-	const char *stop = octets_skip(at + h->scan.at, end, OCTETS_TOKEN);
+	const char *from = at + h->scan.at, *stop;
 
+	if (end - from >= 4 && !memcmp(from, "GET ", 4)) /* saves time */
+		stop = from + 3;
+	else
+		stop = octets_skip(from, end, OCTETS_TOKEN);
 	h->scan.at = (uint32_t)(stop - at);
 	if (h->scan.at == max)
 		return request_head_refuse(h, MESSAGE_METHOD_LENGTH);

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,18 +18,20 @@ static const struct policy question_no_policy;
 struct question *question_new(struct worker_settings *settings,
 			      const char *method)
 {
-	struct question *q = malloc(sizeof(*q));
+	struct question *q = settings->spare ? settings->spare :
+					       malloc(sizeof(*q));
 
-	assert(settings && method);
+	assert(method);
 	if (!q)
 		return NULL;
-	*q = (struct question){
-		.users = 1,
-		.settings = worker_settings_ref(settings),
-		.policy = &question_no_policy,
-		.method = method,
-		.get = !strcmp(method, "GET"),
-	};
+	settings->spare = NULL;
+	/* all but the room that the target may take */
+	memset(q, 0, offsetof(struct question, target.room));
+	q->users = 1;
+	q->settings = worker_settings_ref(settings);
+	q->policy = &question_no_policy;
+	q->method = method;
+	q->get = !strcmp(method, "GET");
 	if (!q->get) { /* else two comparisons are saved */
 		q->head = !strcmp(method, "HEAD");
 		q->options = !strcmp(method, "OPTIONS");
@@ -322,16 +325,21 @@ struct question *question_ref(struct question *q)
 void question_unref(struct question **q)
 {
 	struct question *gone = *q;
+	struct worker_settings *settings;
 
 	assert(!gone || gone->users);
 	*q = NULL;
 	if (!gone || --gone->users)
 		return;
 	target_free(&gone->target);
-	worker_settings_unref(gone->settings);
 	if (gone->own_policy) /* only saves the call */
 		free(gone->own_policy);
-	free(gone);
+	settings = gone->settings;
+	if (settings->spare)
+		free(gone);
+	else
+		settings->spare = gone;
+	worker_settings_unref(settings);
 }
 
 bool question_is_method(const struct question *q, const char *name)

@@ -23,7 +23,6 @@ struct question {
 	struct worker_settings *settings; /* as they were at the beginning */
 	const char *method; /* the exchange's, see request_on_data_done() */
 	bool get, head, options; /* by it */
-	struct target target;
 	struct scd_key key;
 	struct cachecontrol cc;
 	const struct worker_origin *site; /* in settings; null: none */
@@ -40,6 +39,7 @@ struct question {
 	enum { QUESTION_UNKNOWN, QUESTION_WHOLE, QUESTION_RANGED } ranged;
 	bool upgrade;         /* may change protocols, see server_request */
 	bool rechecks; /* the client wants what is fresh validated, too */
+	struct target target;
 };
 
 /* Makes one with one user, who is to find out the rest. The method is borrowed.

@@ -379,7 +379,6 @@ static void reply_make_ready(struct request *r, struct ready_slot *slot,
 
 void reply_cached(struct request *r, struct cached *c)
 {
-	struct cachestatus status = reply_status_of_cached(r);
 	/* what has left the store again was worth it */
 	enum admission_decision place = cached_place(c) == ADMISSION_RAM ?
 						ADMISSION_RAM :
@@ -387,15 +386,18 @@ void reply_cached(struct request *r, struct cached *c)
 	const struct ready_hit hit = {c, worker_now_s(r->worker), (int)place};
 	struct node_reply reply;
 	struct ready_slot *slot;
-	bool wanted = false, plain;
+	bool wanted = false, plain = reply_is_plain(r, c);
+	struct cachestatus status;
 	struct fields f;
 
-	reply_note(r, status.how);
-	plain = reply_is_plain(r, c);
+	if (plain)
+		reply_note(r, CACHESTATUS_HIT);
 	slot = plain ? ready_find(&r->worker->ready, &hit, &wanted) : NULL;
 	if (reply_send_ready(r, slot) ||
 	    (plain && !wanted && reply_send_plain(r, c)))
 		return;
+	status = reply_status_of_cached(r);
+	reply_note(r, status.how);
 	if (reply_shared_fields(r, c, &f)) {
 		reply_error(r, 503, "memory");
 		return;

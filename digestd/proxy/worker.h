@@ -143,6 +143,8 @@ struct worker_settings {
 	const char *hit_lines; /* Via and the beginning of Cache-Status, as each
 				  hit has them; made by who copies these */
 	size_t hit_lines_len;
+	void *spare; /* memory of a question that is over, for the next one;
+			null: there is none */
 	struct origin_group *default_origins; /* of default_origin; or null */
 	enum set_cookie set_cookie;      /* of those to default_origin */
 	struct sites *sites; /* see node/site.h; null: there are none */

@@ -55,6 +55,7 @@ void worker_settings_unref(struct worker_settings *s)
 	sites_unref(s->sites);
 	worker_settings_disown(s->default_host);
 	worker_settings_disown(s->hit_lines);
+	free(s->spare);
 #define X(name, option, what) worker_settings_disown(s->name);
 	WORKER_TEXTS(X)
 #undef X
@@ -149,6 +150,7 @@ struct worker_settings *worker_settings_copy(const struct worker_settings *from)
 #undef X
 	ok = worker_settings_name_host(s) && ok;
 	s->hit_lines = NULL;
+	s->spare = NULL;
 	ok = ok && worker_settings_make_hit(s);
 	if (ok)
 		return s;

@@ -215,20 +215,26 @@ void front_reply_written(struct exchange *x, const struct reply_written *reply)
 	front_reply_end_memory(fx, reply->status);
 }
 
-/* The end of a shared reply's header; false: no memory. */
-static bool front_reply_end_shared(struct front_exchange *fx)
+/* The header of a shared reply, and its end; false: no memory. */
+static bool front_reply_add_shared(struct front_exchange *fx)
 {
-	const struct shared_reply *reply = fx->shared;
-	const struct iovec *ending;
+	const struct reply_head *head = &fx->shared->head;
+	const enum front_ending how = front_reply_decide(fx);
 
-	if (!reply->dated) {
+	if (fx->shared->dated && how == FRONT_KEEPS) { /* behind it already */
+		front_reply_add_part(fx, head->text,
+				     head->len + front_endings[how].iov_len);
+		return true;
+	}
+	front_reply_add_part(fx, head->text, head->len);
+	if (!fx->shared->dated) {
 		fx->head.len = 0;
 		fx->head.failed = false;
 		front_reply_add_date(fx);
 		return front_reply_end(fx, NULL, 0);
 	}
-	ending = &front_endings[front_reply_decide(fx)];
-	front_reply_add_part(fx, ending->iov_base, ending->iov_len);
+	front_reply_add_part(fx, front_endings[how].iov_base,
+			     front_endings[how].iov_len);
 	return true;
 }
 
@@ -239,8 +245,7 @@ bool front_reply_shared(struct exchange *x, struct shared_reply *reply)
 	if (front_reply_is_late(fx))
 		return true;
 	fx->shared = shared_reply_ref(reply);
-	front_reply_add_part(fx, reply->head.text, reply->head.len);
-	if (!front_reply_end_shared(fx))
+	if (!front_reply_add_shared(fx))
 		return true;
 	front_reply_add_body(fx, reply->status, &reply->body);
 	front_reply_give(fx);

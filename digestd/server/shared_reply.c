@@ -35,6 +35,8 @@ struct shared_reply *shared_reply_new(unsigned status,
 	reply_head_begin(&reply->head, status);
 	reply->dated = reply_head_add_fields(&reply->head, fields);
 	reply_head_add_length(&reply->head, body->len);
+	reply_head_add_bytes(&reply->head, "\r\n", 2);
+	reply->head.len -= 2;
 	if (reply->head.failed) {
 		shared_reply_free(reply);
 		return NULL;

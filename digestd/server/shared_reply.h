@@ -13,7 +13,8 @@ struct shared_reply {
 	unsigned users;         /* exchanges that it is the reply of, and its
 				   owner */
 	struct reply_head head; /* but for what depends on the connection, the
-				   empty line at its end included */
+				   empty line at its end included, which is
+				   behind it all the same, not counted */
 	bool dated;             /* Date is in it */
 	struct body_memory body;
 	void *made;             /* what an engine has made of it; null */
