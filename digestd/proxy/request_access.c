@@ -13,6 +13,11 @@ static struct field_part request_access_text(const char *text)
 	return (struct field_part){ text, text ? strlen(text) : 0 };
 }
 
+static struct field_part request_access_value(const struct field *line)
+{
+	return (struct field_part){ line->value, line->value_len };
+}
+
 /* What the client has sent. */
 static void request_access_fields(const struct server_request *in,
 				  struct access_record *out)
@@ -29,11 +34,11 @@ static void request_access_fields(const struct server_request *in,
 		const struct field *f = fields_at(in->fields, i);
 
 		if (field_is(f, "Host"))
-			out->host = request_access_text(f->value);
+			out->host = request_access_value(f);
 		else if (field_is(f, "User-Agent"))
-			out->agent = request_access_text(f->value);
+			out->agent = request_access_value(f);
 		else if (field_is(f, "Referer"))
-			out->referer = request_access_text(f->value);
+			out->referer = request_access_value(f);
 		else if (field_is(f, "traceparent") && !traces++)
 			trace = f->value;
 	}
@@ -89,7 +94,7 @@ static void request_access_write(struct request *r, enum exchange_end end)
 	struct access_record note = { .source = r->source };
 
 	exchange_account(r->x, &account);
-	request_access_fields(exchange_request(r->x), &note);
+	request_access_fields(r->in, &note);
 	note.status = account.status;
 	if (!request_access_is_sampled(r->worker, &note))
 		return;
@@ -110,7 +115,7 @@ static void request_access_write(struct request *r, enum exchange_end end)
 		note.origin_ms = fill_figures_leg_ms(r->fill, UPSTREAM_origin);
 	}
 	access_ring_put(r->worker->access, &note,
-			exchange_request(r->x)->client);
+			r->in->client);
 }
 
 void request_access_note(struct request *r, enum exchange_end end)
