@@ -66,7 +66,7 @@ static bool client_purge_site_lists(const struct worker_settings *set,
 static int client_purge_allow_prefix(const struct request *r, bool *allowed)
 {
 	const struct worker_settings *set = r->q->settings;
-	const struct sockaddr *from = exchange_request(r->x)->client;
+	const struct sockaddr *from = r->in->client;
 	const struct site *site = NULL;
 	struct target t;
 	char *prefix;
@@ -96,7 +96,7 @@ static int client_purge_allow(const struct request *r, bool *allowed)
 {
 	const struct worker_settings *set = r->q->settings;
 	const struct fields *fields = request_fields(r);
-	const struct sockaddr *from = exchange_request(r->x)->client;
+	const struct sockaddr *from = r->in->client;
 
 	if (fields_get(fields, "Purge-Tag"))
 		*allowed = address_prefixes_have(&set->purgers, from);
@@ -150,7 +150,7 @@ static void client_purge_on_done(void *arg, unsigned status, const char *body)
 
 void client_purge_serve(struct request *r)
 {
-	const struct server_request *in = exchange_request(r->x);
+	const struct server_request *in = r->in;
 	char asker[ADDRESS_TEXT_BYTES];
 	const struct purge_order order = {
 		.target = { in->target, in->target_len },

@@ -341,7 +341,7 @@ static bool reply_is_plain(const struct request *r, const struct cached *c)
 	       !r->node.from_peer &&
 	       r->q->settings == r->worker->settings && c->status == 200 &&
 	       !c->sliced && !cached_file(c) &&
-	       reply_has_no_conditions(exchange_request(r->x)->fields);
+	       reply_has_no_conditions(r->in->fields);
 }
 
 static bool reply_send_ready(struct request *r, const struct ready_slot *slot)
@@ -504,7 +504,7 @@ void reply_stream(struct request *r)
 	/* else nobody waits for the rest; the fill of a reply that was held
 	 * back may have ended, and says so once */
 	if (fill->status < 300 && fill->node.result == NODE_UNDER_WAY &&
-	    exchange_request(r->x)->has_body)
+	    r->in->has_body)
 		exchange_set_duplex(r->x);
 	exchange_reply_stream(r->x, fill->status, &f, fill->node.body_len,
 			      &source);

@@ -64,7 +64,8 @@ static struct request *request_new(struct worker *w, struct exchange *x)
 	if (!r)
 		return NULL;
 	memset(r, 0, sizeof(*r));
-	r->q = question_new(w->settings, exchange_request(x)->method);
+	r->in = exchange_request(x);
+	r->q = question_new(w->settings, r->in->method);
 	if (!r->q) {
 		request_keep_memory(w, r);
 		return NULL;
@@ -148,7 +149,7 @@ void request_end_all(struct worker *w)
  * has no other place. */
 static const char *request_host_of(const struct request *r)
 {
-	const char *host = exchange_request(r->x)->host;
+	const char *host = r->in->host;
 
 	return host ? host : r->q->settings->default_host;
 }
@@ -156,7 +157,7 @@ static const char *request_host_of(const struct request *r)
 /* Finds out what the target is, and for which site. */
 static void request_resolve(struct request *r, struct node_door *door)
 {
-	const struct server_request *in = exchange_request(r->x);
+	const struct server_request *in = r->in;
 	const char *host = request_host_of(r);
 	struct question *q = r->q;
 	int err;
@@ -189,7 +190,7 @@ static void request_resolve(struct request *r, struct node_door *door)
 static bool request_is_barred(const struct request *r)
 {
 	const struct address_prefixes *clients = &r->q->settings->clients;
-	const struct sockaddr *from = exchange_request(r->x)->client;
+	const struct sockaddr *from = r->in->client;
 
 	if (!clients->count || r->node.from_peer)
 		return false;
@@ -204,7 +205,7 @@ static bool request_is_barred(const struct request *r)
 static bool request_is_hurried(struct request *r)
 {
 	const struct client_rate *limit = &r->q->settings->client_rate;
-	const struct sockaddr *from = exchange_request(r->x)->client;
+	const struct sockaddr *from = r->in->client;
 	struct address_block block;
 	int64_t wait_us;
 
@@ -222,7 +223,7 @@ static bool request_is_hurried(struct request *r)
 
 static struct node_entry request_ask_door(struct request *r)
 {
-	const struct server_request *in = exchange_request(r->x);
+	const struct server_request *in = r->in;
 	const struct worker_settings *set = r->q->settings;
 	struct node_door door = {
 		.node = set->node,
@@ -269,7 +270,7 @@ static bool request_normalise(struct request *r)
 static bool request_take_entry(struct request *r,
 			       const struct node_entry *entry)
 {
-	const struct server_request *in = exchange_request(r->x);
+	const struct server_request *in = r->in;
 	struct question *q = r->q;
 
 	if (entry->own_scheme &&
@@ -298,7 +299,7 @@ static void request_refuse(struct request *r, const struct node_entry *entry)
 		reply_error(r, entry->status, entry->why);
 		return;
 	}
-	worker_log_hurried(r->worker, exchange_request(r->x)->client,
+	worker_log_hurried(r->worker, r->in->client,
 			   r->q->settings->client_rate.per_s);
 	reply_hurried(r, r->retry_s);
 }
@@ -465,6 +466,7 @@ static void request_on_data_done(void *arg, struct exchange *x,
 	request_figures_note(r);
 	request_access_note(r, end);
 	r->x = NULL;
+	r->in = NULL;
 	request_purge_leave(r);
 	client_purge_leave(r);
 	/* its own goes with the exchange; only a GET may be asked for again */

@@ -40,6 +40,7 @@ struct request_hold;
 struct request {
 	struct worker *worker;
 	struct exchange *x;
+	const struct server_request *in; /* what that asks; null without it */
 	struct question *q;
 	struct node_request node;
 
@@ -100,7 +101,7 @@ extern const struct server_handler request_peer_handler;
 /* The request's fields, as they count; it has a client. */
 static inline const struct fields *request_fields(const struct request *r)
 {
-	return r->normal ? r->normal : exchange_request(r->x)->fields;
+	return r->normal ? r->normal : r->in->fields;
 }
 
 /* The edge of the machine, in request_node.c. Each may free r. */
