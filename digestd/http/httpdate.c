@@ -276,10 +276,16 @@ bool httpdate_parse(const char *text, int64_t now_s, int64_t *out_s)
 	return httpdate_date_to_seconds(&d, out_s);
 }
 
+/* 0 to 99. */
+static const char httpdate_digits[] =
+	"00010203040506070809101112131415161718192021222324"
+	"25262728293031323334353637383940414243444546474849"
+	"50515253545556575859606162636465666768697071727374"
+	"75767778798081828384858687888990919293949596979899";
+
 static void httpdate_put_two(char *p, unsigned value)
 {
-	p[0] = (char)('0' + value / 10);
-	p[1] = (char)('0' + value % 10);
+	memcpy(p, httpdate_digits + (size_t)2 * value, 2);
 }
 
 /* All but digits and names is of one form, and is there before them. */

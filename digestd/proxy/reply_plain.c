@@ -8,13 +8,11 @@
 #include "digestd/proxy/request.h"
 #include "digestd/server/reply_head.h"
 
-#define REPLY_PLAIN_JUDGED(X) \
-	X("Age")              \
-	X("Date")             \
-	X("Set-Cookie")
+enum { REPLY_PLAIN_BEFORE = 8 };
 
-/* Whether a name has to be looked at, perhaps: a bit, see fields.h. */
-static FIELD_NAMES_HAVE(reply_plain_judges, REPLY_PLAIN_JUDGED)
+/* Names of lines that are not sent as they are stored, or not unseen. */
+#define REPLY_PLAIN_JUDGED(X) \
+	SERVER_FIELDS(X) X("Age") X("Date") X("Set-Cookie")
 
 struct reply_plain {
 	const struct request *r;
@@ -35,40 +33,51 @@ static bool reply_plain_allows_cookies(const struct reply_plain *of)
 	return allows;
 }
 
-/* Whether a stored line is sent. *dated: it is Date. */
-static bool reply_plain_sends(const struct reply_plain *of,
+/* The same of a line whose name may be one of those above. *dated: it is Date.
+ */
+static bool reply_plain_judge(const struct reply_plain *of,
 			      const struct packed_line *line, bool *dated)
 {
-	const char *name = line->name.at;
-	const size_t len = line->name.len;
-
-	if (!line->value.len || server_writes_field(name, len))
-		return false;
-	if (*name == ':') /* tags_source_field and the like */
-		return false;
-	if (!reply_plain_judges(name, len))
-		return true;
 	if (field_part_is(line->name, "Date")) {
 		*dated = true;
 		return true;
 	}
-	return field_part_is(line->name, "Set-Cookie") &&
-	       reply_plain_allows_cookies(of);
+	if (field_part_is(line->name, "Set-Cookie"))
+		return reply_plain_allows_cookies(of);
+	return !field_part_is(line->name, "Age") &&
+	       !server_writes_field(line->name.at, line->name.len);
 }
 
-static void reply_plain_add_number(struct reply_head *head, const char *before,
-				   size_t len, int64_t number)
+/* Whether a stored line is sent. Nearly all are, as a bit of their names says,
+ * see fields.h. */
+static bool reply_plain_sends(const struct reply_plain *of,
+			      const struct packed_line *line, bool *dated)
 {
-	char text[DECIMAL_BYTES + 2];
-	size_t digits = decimal_write(number, text);
+	const struct field_part *name = &line->name;
 
-	memcpy(text + digits, "\r\n", 2);
-	reply_head_add_bytes(head, before, len);
-	reply_head_add_bytes(head, text, digits + 2);
+	if (!line->value.len || *name->at == ':') /* tags_source_field, say */
+		return false;
+	return !(field_name_bit(name->at, name->len) &
+		 FIELD_NAMES_BITS(REPLY_PLAIN_JUDGED)) ||
+	       reply_plain_judge(of, line, dated);
+}
+
+/* Up to REPLY_PLAIN_BEFORE bytes, a number, and the end of the line. */
+static void reply_plain_add_number(struct reply_head *head,
+				   struct field_part before, int64_t number)
+{
+	char text[REPLY_PLAIN_BEFORE + DECIMAL_BYTES + 2];
+	size_t len = before.len;
+
+	memcpy(text, before.at, len);
+	len += decimal_write(number, text + len);
+	memcpy(text + len, "\r\n", 2);
+	reply_head_add_bytes(head, text, len + 2);
 }
 
 static bool reply_plain_write(struct reply_head *head, const void *arg)
 {
+	static const struct field_part age = { "Age: ", 5 };
 	const struct reply_plain *of = arg;
 	const struct worker_settings *set = of->r->q->settings;
 	const struct freshness *freshness = &of->c->freshness;
@@ -83,9 +92,9 @@ static bool reply_plain_write(struct reply_head *head, const void *arg)
 		if (reply_plain_sends(of, &line, &dated))
 			reply_head_add_line(head, line.name, line.value);
 	}
-	reply_plain_add_number(head, "Age: ", 5,
-			       freshness_age(freshness, now_s));
-	reply_plain_add_number(head, set->hit_lines, set->hit_lines_len,
+	reply_plain_add_number(head, age, freshness_age(freshness, now_s));
+	reply_head_add_bytes(head, set->hit_lines, set->hit_lines_len);
+	reply_plain_add_number(head, (struct field_part){ "", 0 },
 			       freshness_left(freshness, now_s));
 	return dated;
 }

@@ -94,15 +94,6 @@ void reply_head_add(struct reply_head *h, const char *name, const char *value)
 			    (struct field_part){ value, strlen(value) });
 }
 
-#define SERVER_FIELDS(X)       \
-	X("Connection")        \
-	X("Content-Length")    \
-	X("Keep-Alive")        \
-	X("Proxy-Connection")  \
-	X("Trailer")           \
-	X("Transfer-Encoding") \
-	X("Upgrade")
-
 FIELD_NAMES_HAVE(server_writes_field, SERVER_FIELDS)
 
 bool reply_head_add_fields(struct reply_head *h, const struct fields *fields)

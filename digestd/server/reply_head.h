@@ -39,7 +39,17 @@ void reply_head_add_bytes(struct reply_head *h, const void *bytes, size_t len);
 
 void reply_head_free(struct reply_head *h);
 
-/* Whether a field is the connection's own, written by the server. */
+/* The fields that are the connection's own, written by the server. */
+#define SERVER_FIELDS(X)       \
+	X("Connection")        \
+	X("Content-Length")    \
+	X("Keep-Alive")        \
+	X("Proxy-Connection")  \
+	X("Trailer")           \
+	X("Transfer-Encoding") \
+	X("Upgrade")
+
+/* Whether a field is one of them. */
 bool server_writes_field(const char *name, size_t len);
 
 #endif
