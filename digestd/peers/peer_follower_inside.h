@@ -31,8 +31,9 @@ struct update {
 	bool streams;  /* the body is a stream of frames */
 	bool paused;   /* and more of them wait to be taken */
 	size_t whole;  /* bytes of body that are whole frames */
-	int64_t says_since_ms; /* of it, so many notes on itself and others: */
-	unsigned nsays;
+	int64_t notes_since_ms; /* of it, what was no frame, */
+	size_t notes_bytes;
+	unsigned nsays; /* ... and notes on itself and others */
 };
 
 struct peer {

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "codec/error.h"
 #include "digestd/fetch/fetch.h"
 #include "digestd/http/fields.h"
 #include "digestd/mesh/digest_stream.h"
@@ -14,9 +15,12 @@
 enum {
 	STATUS_DELTA = 226,
 	KEPT_BYTES = 65536, /* of whole frames */
-	SAYS_PACE_MS = 1000,
-	SAYS_MOST = 16, /* notes of a node on itself and others, in that time:
-			 * each of them may change what is known of all peers */
+	NOTES_PACE_MS = 1000,
+	NOTES_SAY_MOST = 16, /* of a node on itself and others, in that time:
+			      * each may change what is known of all peers */
+	NOTES_MOST_BYTES = 8 << 20, /* and of all that is no frame: it is not
+				     * made to wait, as frames are, and a
+				     * whole log is a quarter of that */
 };
 
 bool peer_follower_is_stream(unsigned status, const struct fields *fields)
@@ -42,17 +46,23 @@ void peer_follower_begin_stream(struct peer *p, struct fetch *fetch)
 	peer_follower_act(p, &actions);
 }
 
-/* Whether it may say so much of itself. */
-static bool peer_follower_may_say(struct peer *p)
+/* A new second begins, perhaps. */
+static void peer_follower_pace_notes(struct peer *p)
 {
 	struct update *u = &p->update;
 	const int64_t now_ms = loop_now_ms(p->follow->loop);
 
-	if (now_ms - u->says_since_ms >= SAYS_PACE_MS) {
-		u->says_since_ms = now_ms;
-		u->nsays = 0;
-	}
-	return ++u->nsays <= SAYS_MOST;
+	if (now_ms - u->notes_since_ms < NOTES_PACE_MS)
+		return;
+	u->notes_since_ms = now_ms;
+	u->notes_bytes = 0;
+	u->nsays = 0;
+}
+
+/* Whether it may say so much of itself. */
+static bool peer_follower_may_say(struct peer *p)
+{
+	return ++p->update.nsays <= NOTES_SAY_MOST;
 }
 
 /* What an answer would have said in a field. */
@@ -135,10 +145,15 @@ static int peer_follower_sort_stream(struct peer *p, bool *quiet)
 		.on_note = peer_follower_on_note,
 		.arg = p,
 	};
-	int error = digest_stream_sort(&in, quiet);
+	int error;
 
+	peer_follower_pace_notes(p);
+	error = digest_stream_sort(&in, quiet);
+	u->notes_bytes += u->body.len - in.len;
 	u->body.len = in.len;
 	u->whole = in.whole;
+	if (!error && u->notes_bytes > NOTES_MOST_BYTES)
+		error = SCD_ELIMIT;
 	return error;
 }
 

@@ -317,6 +317,64 @@ static void test_whole(void **state)
 	}
 }
 
+/* Frames, notes and what is quiet come in any pieces: frames and notes are the
+ * same, each whole, in their order. */
+static void test_any_pieces_that_come(void **state)
+{
+	enum { PARTS = 40 };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 200; seed++) {
+		uint8_t sent[PARTS * 8], had[PARTS * 8], frames_of[PARTS * 8];
+		struct digest_stream_input in = {
+			.bytes = had, .most = 16, .on_note = on_note,
+		};
+		char notes[sizeof(noted)] = "";
+		size_t len = 0, nframes = 0, at = 0;
+		uint64_t random = seed;
+
+		for (unsigned i = 0; i < PARTS; i++) {
+			const size_t body = random_below(&random, 4);
+			const bool note = !random_below(&random, 3);
+			uint8_t *part = sent + len;
+
+			if (note && strlen(notes) + 8 > sizeof(notes))
+				continue;
+			part[0] = note ? DIGEST_NOTE_TYPE : 1;
+			part[1] = (uint8_t)body;
+			memset(part + 2, 'a' + (int)(i % 26), body);
+			len += body + 2;
+			if (note) {
+				snprintf(notes + strlen(notes), 8, "0%.*s,",
+					 (int)body, (char *)part + 2);
+			} else {
+				memcpy(frames_of + nframes, part, body + 2);
+				nframes += body + 2;
+			}
+			if (!random_below(&random, 4))
+				sent[len++] = DIGEST_STREAM_QUIET;
+		}
+		*noted = '\0';
+		while (at < len) {
+			size_t n = 1 + random_below(&random, 20);
+			bool quiet;
+
+			if (n > len - at)
+				n = len - at;
+			memcpy(had + in.len, sent + at, n);
+			in.len += n;
+			at += n;
+			assert_int_equal(digest_stream_sort(&in, &quiet),
+					 SCD_OK);
+			assert_true(in.whole <= in.len);
+		}
+		assert_int_equal(in.whole, nframes);
+		assert_int_equal(in.len, nframes);
+		assert_memory_equal(had, frames_of, nframes);
+		assert_string_equal(noted, notes);
+	}
+}
+
 /* Reads one byte after the other until there is none. */
 static size_t read_all(struct digest_stream *stream,
 		       const struct publication *p, uint8_t *got)
@@ -442,6 +500,7 @@ int main(void)
 		cmocka_unit_test(test_who_begins),
 		cmocka_unit_test(test_whole),
 		cmocka_unit_test(test_notes),
+		cmocka_unit_test(test_any_pieces_that_come),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
