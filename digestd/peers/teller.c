@@ -24,6 +24,8 @@ enum {
 	TELLER_GONE_MS = 3600000, /* of who is no peer any more; see teller.h */
 };
 
+static void teller_turn(struct teller *t);
+
 /* Who waits */
 
 /* Whether its acknowledgement counts; if not it is asked again. */
@@ -356,7 +358,8 @@ static int64_t teller_turn_peers(struct teller *t, int64_t now_ms)
 	return due;
 }
 
-void teller_turn(struct teller *t)
+/* Does what is to be done now, and sets the timer for the rest. */
+static void teller_turn(struct teller *t)
 {
 	int64_t now_ms = loop_now_ms(t->loop), due;
 
@@ -378,6 +381,16 @@ void teller_turn(struct teller *t)
 		loop_timer_set(t->loop, &t->timer,
 			       due > now_ms ? due : now_ms + 1,
 			       teller_on_timer, t);
+}
+
+static void teller_on_later(void *arg)
+{
+	teller_turn(arg);
+}
+
+void teller_turn_later(struct teller *t)
+{
+	loop_defer(t->loop, &t->later);
 }
 
 /* The list of peers */
@@ -524,6 +537,7 @@ int teller_new(struct loop *loop, struct cache *cache,
 	t->by = (struct heard_by){ .loop = loop, .cache = cache };
 	t->by.secret = t->settings.secret;
 	t->by.desk = t->settings.desk;
+	t->later = (struct loop_call){ .run = teller_on_later, .arg = t };
 	t->wake = (struct loop_call){ .run = teller_on_wake, .arg = t };
 	t->start_due_ms = loop_now_ms(loop) + settings->start_ms;
 	cache_catch_up(cache, false);
@@ -565,6 +579,7 @@ void teller_free(struct teller **out)
 	for (size_t i = 0; i < t->ngone; i++)
 		teller_peer_free(t->gone[i]);
 	heard_stop(&t->by);
+	loop_undefer(t->loop, &t->later);
 	loop_timer_clear(t->loop, &t->timer);
 	if (t->fetcher)
 		fetcher_free(&t->fetcher);

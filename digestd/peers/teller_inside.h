@@ -82,6 +82,7 @@ struct teller {
 	struct heard_by by;
 	struct teller_wait *waits;
 	struct loop_timer timer;
+	struct loop_call later; /* a turn */
 	struct loop_call wake;
 	bool woken; /* the call is on its way; changed atomically */
 	struct lives *lives; /* null: there is no disk */
@@ -99,8 +100,9 @@ struct teller {
 bool teller_fence_is_closed(const struct teller *t, struct teller_wait *w,
 			    int64_t now_ms);
 
-/* Does what is to be done now, and sets the timer for the rest. */
-void teller_turn(struct teller *t);
+/* Has what is to be done done at the end of the loop's turn: once for all that
+ * has come from peers meanwhile, as that looks at all of them. */
+void teller_turn_later(struct teller *t);
 
 /* A peer's life is known; `heard`: and all that it knows has been applied. */
 void teller_meet(struct teller *t, uint64_t instance, bool heard);

@@ -81,7 +81,7 @@ static void teller_fail(struct teller_peer *p)
 	p->failures++;
 	teller_log_failure(p);
 	teller_peer_drop(p);
-	teller_turn(p->teller);
+	teller_turn_later(p->teller);
 }
 
 static void teller_succeed(struct teller_peer *p)
@@ -91,7 +91,7 @@ static void teller_succeed(struct teller_peer *p)
 	p->failures = 0;
 	p->late = p->logged = p->counted = false;
 	teller_peer_drop(p);
-	teller_turn(p->teller);
+	teller_turn_later(p->teller);
 }
 
 /* What it has acknowledged in another life, and all have not, it may lack: it

@@ -104,7 +104,7 @@ void teller_on_stream_end(struct teller *t, const char *url)
 		waited = true;
 	}
 	if (waited)
-		teller_turn(t);
+		teller_turn_later(t);
 }
 
 /* What it is of: null, if that is not under way any more. */
@@ -137,7 +137,7 @@ static void teller_stream_take_answer(struct teller *t,
 	if (!len || teller_peer_take_answer(p, text, len))
 		return;
 	teller_stream_give_up(p, now_ms);
-	teller_turn(t);
+	teller_turn_later(t);
 }
 
 /* Hearing */
