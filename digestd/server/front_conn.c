@@ -286,6 +286,14 @@ static bool front_conn_settle(struct front_conn *c)
 	return false;
 }
 
+/* Whether all that has come is answered: another step would find nothing to do.
+ */
+static bool front_conn_rests(const struct front_conn *c)
+{
+	return c->phase == FRONT_HEAD && !c->kept_len && !c->readable &&
+	       !front_output_waits(c);
+}
+
 /* Returns whether something went on that may be followed by something else. */
 static bool front_conn_step(struct front_conn *c)
 {
@@ -313,7 +321,7 @@ static bool front_conn_step(struct front_conn *c)
 	}
 	if (c->broken)
 		return false;
-	return got_on || front_conn_settle(c);
+	return (got_on && !front_conn_rests(c)) || front_conn_settle(c);
 }
 
 /* No client that always sends, or always takes, keeps others waiting. */
