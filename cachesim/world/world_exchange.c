@@ -424,6 +424,8 @@ static void exchange_on_head(void *arg, const struct wire_head *head)
 		.body_len = head->body_len,
 		.upgrade = fields_get(head->fields, "upgrade"),
 	};
+	if (x->request.host)
+		x->request.host_len = strlen(x->request.host);
 	x->server->handler->on_request(x->server->arg, x);
 }
 

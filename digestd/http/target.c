@@ -10,7 +10,6 @@
 
 #include "codec/uri.h"
 #include "codec/uri_form.h"
-#include "digestd/http/fields.h"
 
 enum { SHORT_BYTES = 512 }; /* of a URI that is joined on the stack */
 
@@ -109,20 +108,19 @@ static void target_clear(struct target *t)
 }
 
 static int target_resolve_origin(struct target *t, const char *raw, size_t len,
-				 const char *host)
+				 struct field_part host)
 {
 	const struct field_part path = { raw, len };
-	const struct field_part named = { host, host ? strlen(host) : 0 };
 
-	if (!named.len)
+	if (!host.len)
 		return -EINVAL;
-	if (target_take_written(t, named, path))
+	if (target_take_written(t, host, path))
 		return 0;
-	return strpbrk(host, "/?#@") ? -EINVAL : target_join(t, named, path);
+	return strpbrk(host.at, "/?#@") ? -EINVAL : target_join(t, host, path);
 }
 
-int target_resolve(struct target *t, const char *raw, size_t len,
-		   const char *host)
+int target_resolve_n(struct target *t, const char *raw, size_t len,
+		     struct field_part host)
 {
 	int err;
 

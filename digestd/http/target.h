@@ -7,6 +7,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
+
+#include "digestd/http/fields.h"
 
 /* Most URIs are in its own memory, so it cannot be copied as a value. */
 enum { TARGET_ROOM = 200 };
@@ -24,12 +27,19 @@ struct target {
 
 /*
  * Resolves a request target of len bytes: absolute-form, or origin-form with
- * the request's Host (null when it has none) under http. Returns 0; -EINVAL
- * for a target that is neither, without a host, or not http(s); -ENOMEM. To be
- * released with target_free().
+ * the request's Host, a string (null when it has none), under http. Returns 0;
+ * -EINVAL for a target that is neither, without a host, or not http(s);
+ * -ENOMEM. To be released with target_free().
  */
-int target_resolve(struct target *t, const char *raw, size_t len,
-		   const char *host);
+int target_resolve_n(struct target *t, const char *raw, size_t len,
+		     struct field_part host);
+static inline int target_resolve(struct target *t, const char *raw, size_t len,
+				 const char *host)
+{
+	return target_resolve_n(t, raw, len,
+				(struct field_part){
+					host, host ? strlen(host) : 0 });
+}
 
 /* Whether its scheme is https. */
 static inline bool target_is_https(const struct target *t)

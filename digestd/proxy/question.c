@@ -15,6 +15,13 @@
 /* Where there is no site. */
 static const struct policy question_no_policy;
 
+/* Without a call: nearly all methods are GET. */
+static bool question_is_get(const char *method)
+{
+	return method[0] == 'G' && method[1] == 'E' && method[2] == 'T' &&
+	       !method[3];
+}
+
 struct question *question_new(struct worker_settings *settings,
 			      const char *method)
 {
@@ -31,7 +38,7 @@ struct question *question_new(struct worker_settings *settings,
 	q->settings = worker_settings_ref(settings);
 	q->policy = &question_no_policy;
 	q->method = method;
-	q->get = !strcmp(method, "GET");
+	q->get = question_is_get(method);
 	if (!q->get) { /* else two comparisons are saved */
 		q->head = !strcmp(method, "HEAD");
 		q->options = !strcmp(method, "OPTIONS");

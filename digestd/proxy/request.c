@@ -86,9 +86,11 @@ static struct request *request_new(struct worker *w, struct exchange *x)
 static void request_free(struct request *r)
 {
 	assert(!r->lead);
+	/* most have nothing of all that, so that calls are saved */
 	if (r->late_ms)
 		loop_timer_clear(r->worker->loop, &r->late);
-	reply_blocks_free(&r->blocks);
+	if (r->blocks)
+		reply_blocks_free(&r->blocks);
 	if (r->sliced)
 		reply_slices_close(r);
 	*r->link = r->next;
@@ -104,8 +106,10 @@ static void request_free(struct request *r)
 		free(r->normal);
 	}
 	question_unref(&r->q);
-	request_purge_leave(r);
-	client_purge_leave(r);
+	if (r->held)
+		request_purge_leave(r);
+	if (r->purge)
+		client_purge_leave(r);
 	request_keep_memory(r->worker, r);
 }
 
@@ -147,29 +151,31 @@ void request_end_all(struct worker *w)
 
 /* The request's Host. HTTP/1.0 needs none, and then goes where all goes that
  * has no other place. */
-static const char *request_host_of(const struct request *r)
+static struct field_part request_host_of(const struct request *r)
 {
-	const char *host = r->in->host;
+	const char *other = r->q->settings->default_host;
 
-	return host ? host : r->q->settings->default_host;
+	if (r->in->host)
+		return (struct field_part){ r->in->host, r->in->host_len };
+	return (struct field_part){ other, other ? strlen(other) : 0 };
 }
 
 /* Finds out what the target is, and for which site. */
 static void request_resolve(struct request *r, struct node_door *door)
 {
 	const struct server_request *in = r->in;
-	const char *host = request_host_of(r);
+	const struct field_part host = request_host_of(r);
 	struct question *q = r->q;
 	int err;
 
 	q->asterisk = in->target_len == 1 && in->target[0] == '*';
-	err = target_resolve(&q->target, q->asterisk ? "/" : in->target,
-			     in->target_len, host);
+	err = target_resolve_n(&q->target, q->asterisk ? "/" : in->target,
+			       in->target_len, host);
 	/* its site is found by the host, of which port 443 is then no part */
 	if (!err && in->https && !q->target.absolute)
 		err = target_set_scheme(&q->target, "https");
 	door->asterisk = q->asterisk;
-	door->has_host = host;
+	door->has_host = host.at;
 	door->no_memory = err == -ENOMEM;
 	if (err)
 		return;

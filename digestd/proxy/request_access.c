@@ -88,7 +88,9 @@ static bool request_access_is_on(const struct worker *w)
 	return w->access && access_ring_is_on(w->access);
 }
 
-static void request_access_write(struct request *r, enum exchange_end end)
+/* Not inline: its frame is large, and mostly there is no log. */
+static __attribute__((noinline)) void
+request_access_write(struct request *r, enum exchange_end end)
 {
 	struct exchange_account account;
 	struct access_record note = { .source = r->source };

@@ -42,6 +42,7 @@ static void front_request_fill(struct front_exchange *fx,
 	r->minor = h->minor;
 	r->fields = &fx->x.fields;
 	r->host = h->host.len ? request_head_part(h, h->host).at : NULL;
+	r->host_len = h->host.len;
 	r->https = front_conn_of(&fx->x)->tls || front_conn_of(&fx->x)->https;
 	r->body_len = h->framing.chunked ? -1 :
 		      h->framing.length > 0 ? h->framing.length : 0;

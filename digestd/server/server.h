@@ -86,6 +86,7 @@ struct server_request {
 	bool http2;                /* by that */
 	const struct fields *fields;
 	const char *host;          /* of them; null: there is none */
+	size_t host_len;
 	const struct sockaddr *client;
 	bool https;                /* how the client came, or says a trusted
 				      proxy, or a PROXY header, that it came */

@@ -295,6 +295,7 @@ static struct guard_verdict server_take_request(struct mhd_conn *c,
 					r->minor, r->fields };
 	verdict = guard_check(&guard);
 	r->host = fields_get(r->fields, "Host");
+	r->host_len = r->host ? strlen(r->host) : 0;
 	forwarded_admit(conn_trust(&c->base), &c->x.fields, &r->https);
 	if (!verdict.status)
 		server_frame_body(r);
