@@ -60,6 +60,7 @@ struct teller_peer {
 	uint64_t ticket; /* of the message that is under way in a stream, in
 			    place of a fetch; 0: none */
 	int64_t silent_ms; /* then it has failed */
+	unsigned waited_ms; /* for one that has, before the fetch */
 	int64_t deaf_ms;   /* until then none is sent so */
 	unsigned status;
 	struct heard *question; /* what has come of its answer */

@@ -34,6 +34,7 @@ void teller_peer_drop(struct teller_peer *p)
 	p->message = NULL;
 	p->asking = false;
 	p->ticket = 0;
+	p->waited_ms = 0;
 	p->status = 0;
 	p->answer_len = 0;
 	p->sent = 0;
@@ -272,12 +273,13 @@ static int teller_start(struct teller_peer *p, const char *method,
 			const struct fields *fields)
 {
 	const struct teller_settings *s = &p->teller->settings;
+	const unsigned timeout_ms = s->timeout_ms - p->waited_ms;
 	const struct fetch_limits limits = {
-		.connect_ms = s->timeout_ms,
-		.first_byte_ms = s->timeout_ms,
+		.connect_ms = timeout_ms,
+		.first_byte_ms = timeout_ms,
 		.total_ms = TELLER_TOTAL_MS,
 		.low_rate = 1,
-		.low_rate_s = (s->timeout_ms + 999) / 1000,
+		.low_rate_s = (timeout_ms + 999) / 1000,
 		.max_header_bytes = TELLER_HEADER_MAX,
 	};
 	const struct fetch_upload upload = { (int64_t)p->message_len,

@@ -20,6 +20,8 @@ enum {
 	STREAM_MESSAGE_MAX = 16384, /* a longer one would hold up others */
 	STREAM_BEAT_MS = 500, /* who waits for a walk sees that it goes on */
 	STREAM_DEAF_MS = 60000, /* requests only, after one was not answered */
+	STREAM_SHARE = 2, /* of the time for a peer's sign, which that has for
+			   * a note; the request after it has the rest */
 };
 
 /* Telling */
@@ -37,6 +39,11 @@ static uint64_t teller_stream_read_ticket(const uint8_t *bytes)
 	for (unsigned i = STREAM_TICKET_BYTES; i-- > 0;)
 		ticket = ticket << 8 | bytes[i];
 	return ticket;
+}
+
+static void teller_stream_wait(struct teller_peer *p, int64_t now_ms)
+{
+	p->silent_ms = now_ms + p->teller->settings.timeout_ms / STREAM_SHARE;
 }
 
 /* Sends `len` bytes behind a ticket. */
@@ -74,7 +81,7 @@ bool teller_stream_tell(struct teller_peer *p, int64_t now_ms)
 				p->message_len))
 		return false;
 	p->ticket = ++t->tickets;
-	p->silent_ms = now_ms + t->settings.timeout_ms;
+	teller_stream_wait(p, now_ms);
 	t->counters.streamed++;
 	return true;
 }
@@ -87,8 +94,10 @@ static void teller_stream_give_up(struct teller_peer *p, int64_t now_ms)
 
 void teller_stream_check(struct teller_peer *p, int64_t now_ms)
 {
-	if (p->ticket && now_ms >= p->silent_ms)
-		teller_stream_give_up(p, now_ms);
+	if (!p->ticket || now_ms < p->silent_ms)
+		return;
+	teller_stream_give_up(p, now_ms);
+	p->waited_ms = p->teller->settings.timeout_ms / STREAM_SHARE;
 }
 
 void teller_on_stream_end(struct teller *t, const char *url)
@@ -133,7 +142,7 @@ static void teller_stream_take_answer(struct teller *t,
 
 	if (!p)
 		return;
-	p->silent_ms = now_ms + t->settings.timeout_ms;
+	teller_stream_wait(p, now_ms);
 	if (!len || teller_peer_take_answer(p, text, len))
 		return;
 	teller_stream_give_up(p, now_ms);
