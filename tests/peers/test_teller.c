@@ -22,6 +22,7 @@
 #include "tests/cache/small_cache.h"
 #include "tests/codec/alloc.h"
 #include "tests/os/still_clock.h"
+#include "tests/peers/invalidation_server.h"
 #include "tests/unit.h"
 
 enum {
@@ -89,29 +90,12 @@ static void on_request(void *arg, struct exchange *x)
 				    strlen(p->says));
 }
 
-static size_t on_body(void *arg, struct exchange *x, const void *data,
-		      size_t len)
-{
-	(void)arg;
-	return invalidation_api_on_body(x, data, len);
-}
-
-static void on_body_end(void *arg, struct exchange *x)
-{
-	(void)arg;
-	invalidation_api_on_body_end(x);
-}
-
-static void on_done(void *arg, struct exchange *x, enum exchange_end end)
-{
-	(void)arg;
-	(void)end;
-	invalidation_api_on_done(x);
-}
-
-static const struct server_handler handler = { on_request, on_body,
-					       on_body_end, on_done,
-					       NULL };
+static const struct server_handler handler = {
+	.on_request = on_request,
+	.on_body = invalidation_server_on_body,
+	.on_body_end = invalidation_server_on_body_end,
+	.on_done = invalidation_server_on_done,
+};
 
 static int cache_make(uint64_t instance, struct cache **out)
 {

@@ -19,6 +19,7 @@
 #include "digestd/server/server.h"
 #include "tests/cache/small_cache.h"
 #include "tests/os/still_clock.h"
+#include "tests/peers/invalidation_server.h"
 #include "tests/unit.h"
 
 enum {
@@ -84,28 +85,12 @@ static void on_request(void *arg, struct exchange *x)
 		invalidation_api_on_request(&n->by, x, true);
 }
 
-static size_t on_body(void *arg, struct exchange *x, const void *data,
-		      size_t len)
-{
-	(void)arg;
-	return invalidation_api_on_body(x, data, len);
-}
-
-static void on_body_end(void *arg, struct exchange *x)
-{
-	(void)arg;
-	invalidation_api_on_body_end(x);
-}
-
-static void on_done(void *arg, struct exchange *x, enum exchange_end end)
-{
-	(void)arg;
-	(void)end;
-	invalidation_api_on_done(x);
-}
-
-static const struct server_handler handler = { on_request, on_body,
-					       on_body_end, on_done, NULL };
+static const struct server_handler handler = {
+	.on_request = on_request,
+	.on_body = invalidation_server_on_body,
+	.on_body_end = invalidation_server_on_body_end,
+	.on_done = invalidation_server_on_done,
+};
 
 /* Streams */
 
