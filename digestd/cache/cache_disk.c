@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "digestd/cache/cache_inside.h"
+#include "digestd/disk/disk_used.h"
 #include "digestd/http/vary.h"
 #include "digestd/os/log.h"
 
@@ -502,6 +503,8 @@ static void cache_disk_load_entry(void *arg, struct disk_entry *e,
 	cache_remove_from_disk(cache, twin);
 	if (store_insert(cache->ondisk.store, &e->entry, key))
 		disk_remove(cache->disk, e);
+	else if (e->used)
+		store_touch(cache->ondisk.store, &e->entry);
 }
 
 static bool cache_disk_is_copy(void *arg, const struct store_entry *entry)
@@ -596,8 +599,21 @@ void cache_retire_disk(struct cache *cache)
 		disk_retire(cache->disk);
 }
 
+static void cache_disk_note_used(void *arg, struct store_entry *entry)
+{
+	disk_used_add(arg, ((const struct disk_entry *)entry)->id);
+}
+
 void cache_close_disk(struct cache *cache)
 {
+	struct disk_used used = { .n = 0 };
+
+	if (cache->disk && cache->ondisk.store) {
+		store_visit_spared(cache->ondisk.store, cache_disk_note_used,
+				   &used);
+		disk_save_used(cache->disk, &used);
+	}
+	disk_used_free(&used);
 	disk_close(&cache->disk);
 	cache->closing = true;
 	store_free(&cache->ondisk.store);

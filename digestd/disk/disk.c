@@ -14,6 +14,7 @@
 #include "digestd/disk/cached.h"
 #include "digestd/disk/disk_inside.h"
 #include "digestd/disk/disk_segments.h"
+#include "digestd/disk/disk_used.h"
 #include "digestd/os/troubles.h"
 
 static int64_t disk_now_ms(void)
@@ -175,6 +176,13 @@ void disk_retire(struct disk *d)
 	disk_forget_removals(d);
 	disk_log_close(&d->log);
 	disk_files_unlock(d->files);
+}
+
+void disk_save_used(const struct disk *disk, struct disk_used *used)
+{
+	/* what is not written is done without */
+	if (!disk->retired)
+		(void)disk_used_write(used, disk_files_folder(disk->files));
 }
 
 void disk_close(struct disk **disk)

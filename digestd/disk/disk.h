@@ -169,6 +169,15 @@ int disk_discard(const char *path);
  */
 void disk_retire(struct disk *disk);
 
+struct disk_used;
+
+/*
+ * Writes down which objects are in use, of which the next start's entries tell.
+ * Nothing may be changed any more. A folder that was left to another process is
+ * left alone, and without memory or room it is not written.
+ */
+void disk_save_used(const struct disk *disk, struct disk_used *used);
+
 /* Writes what is waiting, and frees; *disk becomes null; null is allowed. */
 void disk_close(struct disk **disk);
 

@@ -39,6 +39,7 @@ struct disk_entry {
 	uint64_t early : 1; /* it was there at the start */
 	uint64_t copy : 1; /* as struct cached has it; not on disk */
 	uint64_t unvouched : 1; /* as struct cached has it */
+	uint64_t used : 1; /* of a start: it was in use before, disk_used.h */
 	uint32_t units;	 /* of its record, see segment_record.h */
 	uint32_t blocks; /* of the file that its body has, DISK_FILE_BLOCK
 			    bytes; 0: it has none */

@@ -10,6 +10,7 @@
 #include "digestd/disk/disk_inside.h"
 #include "digestd/disk/disk_numbers.h"
 #include "digestd/disk/disk_segments.h"
+#include "digestd/disk/disk_used.h"
 
 struct disk_loading {
 	struct disk *d;
@@ -22,6 +23,7 @@ struct disk_loading {
 	uint64_t *ids; /* that have a file */
 	bool *known;   /* they have a record, too */
 	size_t nids;
+	struct disk_used used;
 	uint64_t restored;
 	void (*each)(void *arg, struct disk_entry *e,
 		     const struct scd_key *key);
@@ -207,6 +209,7 @@ static int disk_load_entry(void *arg, const struct segment_entry *from)
 		return 0;
 	}
 	l->restored++;
+	e->used = disk_used_has(&l->used, e->id);
 	l->each(l->arg, e, &from->key);
 	return 0;
 }
@@ -253,6 +256,7 @@ static void disk_load_free(struct disk_loading *l)
 	free(l->numbers);
 	free(l->ids);
 	free(l->known);
+	disk_used_free(&l->used);
 }
 
 int disk_discard(const char *path)
@@ -290,6 +294,8 @@ int disk_load(struct disk *disk,
 		log_write(LOG_WARNING, "disk", "%s: what an earlier version "
 			  "has stored there is discarded", disk->path);
 	err = disk_load_files(&l);
+	/* without it nothing was in use */
+	(void)disk_used_read(&l.used, disk_files_folder(disk->files));
 	if (!err)
 		err = disk_load_segments(&l);
 	if (!err)

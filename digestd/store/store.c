@@ -455,6 +455,13 @@ void store_visit_hottest(const struct store *s, uint32_t most,
 	store_room_visit_hottest(s->room, most, each, arg);
 }
 
+void store_visit_spared(const struct store *s,
+			void (*each)(void *arg, struct store_entry *e),
+			void *arg)
+{
+	store_room_visit_spared(s->room, each, arg);
+}
+
 void store_stats(const struct store *s, struct store_stats *out)
 {
 	struct store_room_stats room;

@@ -197,6 +197,11 @@ size_t store_remove_if(struct store *s, const struct keypart *part,
 		       bool (*matches)(void *arg, struct store_entry *e),
 		       void *arg);
 
+/* As store_room_visit_spared(), of its room; with the lock of that. */
+void store_visit_spared(const struct store *s,
+			void (*each)(void *arg, struct store_entry *e),
+			void *arg);
+
 /* As store_room_visit_hottest(), of its room; with the lock of that. */
 void store_visit_hottest(const struct store *s, uint32_t most,
 			 bool (*each)(void *arg, struct store_entry *e),

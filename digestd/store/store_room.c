@@ -321,6 +321,36 @@ void store_room_visit_hottest(const struct store_room *room, uint32_t most,
 	}
 }
 
+/* Whether an entry of this slot is spared, of those that are not ahead of the
+ * hand. */
+static bool store_room_is_spared(const struct store_room *room,
+				 const uint8_t *ahead, uint32_t slot)
+{
+	return store_room_at(room, slot) &&
+	       (!ahead[slot] || eviction_was_used(room->eviction, slot));
+}
+
+void store_room_visit_spared(const struct store_room *room,
+			     void (*each)(void *arg, struct store_entry *e),
+			     void *arg)
+{
+	uint32_t slot = eviction_foresee(room->eviction, EVICTION_NONE);
+	uint8_t *ahead = slot == EVICTION_NONE ?
+				 NULL : calloc(room->nplaces, 1);
+
+	if (!ahead)
+		return;
+	while (slot != EVICTION_NONE && !ahead[slot]) {
+		ahead[slot] = 1;
+		slot = eviction_foresee(room->eviction, slot);
+	}
+	for (slot = 0; slot < room->nplaces; slot++) {
+		if (store_room_is_spared(room, ahead, slot))
+			each(arg, room->places[slot].entry);
+	}
+	free(ahead);
+}
+
 bool store_room_missed(struct store_room *room, const struct tiers_miss *miss)
 {
 	return eviction_tiers_missed(room->eviction, miss);

@@ -110,6 +110,15 @@ void store_room_visit_hottest(const struct store_room *room, uint32_t most,
 			      bool (*each)(void *arg, struct store_entry *e),
 			      void *arg);
 
+/*
+ * Calls back for entries that the policy would spare in its next turn: those
+ * that were used of late, and those that its hand has passed already. Without
+ * memory, or where the policy does not tell what goes next, for none.
+ */
+void store_room_visit_spared(const struct store_room *room,
+			     void (*each)(void *arg, struct store_entry *e),
+			     void *arg);
+
 /* Of a room with tiers, see eviction_tiers_missed(). */
 bool store_room_missed(struct store_room *room, const struct tiers_miss *miss);
 

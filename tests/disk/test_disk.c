@@ -241,6 +241,26 @@ static void a_restart_keeps_all(void **state)
 	}
 }
 
+/* What was used stays, though it is the oldest, as without a restart. */
+static void what_is_in_use_outlives_a_restart(void **state)
+{
+	enum { USED = 10, ALL = 50, LEN = 16 * KIB };
+
+	(void)state;
+	open_sized(64 * KIB, 1024 * KIB, 4096 * KIB);
+	for (unsigned n = 0; n < ALL; n++)
+		put(n, LEN);
+	for (unsigned n = 0; n < USED; n++)
+		assert_true(has(n, LEN));
+	close_cache();
+	open_sized(64 * KIB, 1024 * KIB, 4096 * KIB);
+	for (unsigned n = ALL; n < 2 * ALL - USED; n++)
+		put(n, LEN);
+	for (unsigned n = 0; n < USED; n++)
+		assert_true(has(n, LEN));
+	close_cache();
+}
+
 static void a_large_one_makes_the_filter_fit(void **state)
 {
 	struct catalog_stats now;
@@ -749,6 +769,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(a_restart_keeps_all),
+		CASE(what_is_in_use_outlives_a_restart),
 		CASE(a_large_one_makes_the_filter_fit),
 		CASE(drops_and_replacements_last),
 		CASE(what_has_no_room_goes),

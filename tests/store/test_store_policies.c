@@ -198,11 +198,76 @@ static void test_heat(void **state)
 	}
 }
 
+static void spared_add(void *arg, struct store_entry *e)
+{
+	struct heat *h = arg;
+	const struct object *o = (const struct object *)e;
+
+	h->seen[h->n++] = (unsigned)(o - h->of->objects);
+}
+
+/* Of five, of which 1 and 3 were used, those that are spared, as bits; before
+ * anything goes, and after two have gone. */
+static void test_spared(void **state)
+{
+	/* clang-format off */
+	static const struct {
+		const char *policy;
+		unsigned before, after;
+	} rows[] = {
+		{ "sieve", 1 << 1 | 1 << 3, 1 << 1 | 1 << 3 },
+		{ "clock", 1 << 1 | 1 << 3, 1 << 3 },
+		{ "lru", 0, 0 },
+		{ "fifo", 0, 0 },
+	};
+	/* clang-format on */
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		struct account *a = calloc(1, sizeof(*a));
+		struct store *s;
+
+		assert_non_null(a);
+		a->events = (struct store_events){ key_added, key_removed,
+						   released, weight_of, NULL,
+						   a };
+		assert_int_equal(
+			store_new(&s, 50, eviction_policy_find(rows[i].policy),
+				  &a->events), 0);
+		for (unsigned n = 0; n < 5; n++) {
+			struct scd_key key = { n, 0 };
+
+			a->objects[n].in = true;
+			a->objects[n].weight = 10;
+			a->entries++;
+			a->weight += 10;
+			assert_int_equal(store_insert(s, &a->objects[n].entry,
+						      &key), 0);
+		}
+		store_touch(s, &a->objects[1].entry);
+		store_touch(s, &a->objects[3].entry);
+		for (int after = 0; after < 2; after++) {
+			struct heat h = { .of = a };
+			unsigned bits = 0;
+
+			store_visit_spared(s, spared_add, &h);
+			for (unsigned k = 0; k < h.n; k++)
+				bits |= 1U << h.seen[k];
+			if (bits != (after ? rows[i].after : rows[i].before))
+				fail_msg("%s: %#x", rows[i].policy, bits);
+			store_resize(s, 30); /* 0 and 2 go of SIEVE's */
+		}
+		store_free(&s);
+		free(a);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_policies),
 		cmocka_unit_test(test_heat),
+		cmocka_unit_test(test_spared),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
