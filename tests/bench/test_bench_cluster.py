@@ -74,6 +74,16 @@ def nodes_that_are_restarted_lose_what_they_held():
     assert restarted["lost"] > 1, found
 
 
+def nodes_with_a_disk_find_it_again():
+    usual, restarted = bench("--row alone --event trace --event restart "
+                             "--disk 64M")
+    adds_up(restarted, REQUESTS // 2)
+    # but for what came to other nodes meanwhile
+    assert restarted["by_local"] > 0.9 * usual["last_hit_ratio"] \
+        * REQUESTS / 2, (usual, restarted)
+    assert restarted["lost"] < 5, restarted
+
+
 def a_front_has_no_hits_of_its_own():
     if not fronts.Haproxy.installed():
         return "haproxy is missing"
@@ -202,4 +212,5 @@ if __name__ == "__main__":
              fetches_that_are_given_up_explain_what_they_can,
              medians_are_of_numbers, a_front_has_no_hits_of_its_own,
              nodes_that_are_restarted_lose_what_they_held,
+             nodes_with_a_disk_find_it_again,
              models_agree_with_a_front))

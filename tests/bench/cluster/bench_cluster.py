@@ -74,6 +74,9 @@ def arguments_of(argv, rows):
     p.add_argument("--cache-size", type=size_of, default=4 << 20,
                    metavar="SIZE",
                    help="of each node (4M)")
+    p.add_argument("--disk", type=size_of, default=0, metavar="SIZE",
+                   help="that each node of digestd has behind it, and finds "
+                   "again when it is restarted; 1M at least (no disk)")
     p.add_argument("--trace", default=TRACE,
                    help="a log or a generator (%(default)s)")
     p.add_argument("--requests", type=int, default=0, metavar="N",
@@ -142,7 +145,7 @@ def result_of(event, row, seen):
 def run_row(row, event, arguments, load):
     def plan_of(port):
         return systems.Plan(arguments.nodes, arguments.cache_size, port,
-                            tuple(arguments.option))
+                            tuple(arguments.option), arguments.disk)
     with tempfile.TemporaryDirectory(dir=cluster.BUILD) as folder:
         os.chmod(folder, 0o777)  # some servers change their user
         return events.run(row.make, plan_of, folder, event, load,

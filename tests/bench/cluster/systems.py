@@ -27,6 +27,7 @@ class Plan:
     cache_bytes: int  # of each
     origin_port: int
     options: tuple = ()  # of digestd, beside what it ships with
+    disk_bytes: int = 0  # of each node of digestd; 0: it has none
 
 
 class System:
@@ -108,6 +109,10 @@ class Digestd(System):
         self.cluster = cluster.Cluster(
             self.plan.nodes, self.cooperate, log_level="warning",
             cache_size=str(self.plan.cache_bytes), **options)
+        for node in self.cluster.nodes:
+            if self.plan.disk_bytes:
+                node.options["disk_path"] = os.path.join(self.folder, node.name)
+                node.options["disk_size"] = str(self.plan.disk_bytes)
         self.cluster.origin_url = f"http://127.0.0.1:{self.plan.origin_port}"
         self.cluster.start()
         if self.cooperate and self.plan.nodes > 1:
