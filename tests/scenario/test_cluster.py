@@ -274,7 +274,8 @@ def test_stale_hits_are_no_false_hits(make_cluster, origin):
     r = request(c.nodes[0].peer, "http://www.example.com/s0",
                 headers=bearer("Proxy-Authorization"))
     assert r.status == 504
-    assert r.get("Cache-Status") == 'n1; fwd=stale; detail="stale"'
+    assert r.get("Cache-Status") == \
+        'n1; fwd=stale; usable=on-disconnect; detail="stale"'
 
 
 def test_other_variants_are_no_false_hits(make_cluster, origin):
