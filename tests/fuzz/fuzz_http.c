@@ -100,8 +100,10 @@ static void try_response(const struct fields *fields)
 	try_range(fields, 1000);
 	fuzz_must(!conditional_304_fields(fields, &out));
 	fields_free(&out);
-	fuzz_must(!vary_select(fields, fields, &out));
-	fuzz_must(vary_any(fields) || vary_match(&out, fields));
+	if (vary_select(fields, fields, &out))
+		fuzz_must(vary_any(fields));
+	else
+		fuzz_must(vary_match(&out, fields));
 	fields_free(&out);
 	fuzz_must(!fields_copy(fields, &out));
 	fuzz_must(!conditional_update(fields, &out));
