@@ -346,9 +346,10 @@ void h2_conn_part(struct front_conn *c);
 /* Ends what it has of HTTP/2, exchanges included. */
 void h2_conn_free(struct front_conn *c);
 
-/* front_reply.c: the engine's replies. The first two are those of any protocol:
- * the beginning of a header, down to Date, and the length of a body that is
- * known (of a 304's the one of the 200, if any). */
+/* front_reply.c: the engine's replies. The first three are those of any
+ * protocol: the beginning of a header, down to Date, as it is written or from a
+ * list, and the length of a body that is known (of a 304's the one of the 200,
+ * if any). */
 void front_reply_begin_written(struct front_exchange *fx,
 			       const struct reply_written *reply);
 void front_reply_begin(struct front_exchange *fx, unsigned status,

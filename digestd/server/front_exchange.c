@@ -76,7 +76,7 @@ static void front_exchange_clear(struct front_exchange *fx)
 	fields_free(&fx->x.trailers);
 	fx->x = (struct exchange){ .fields = fields };
 	fx->next = NULL;
-	memset(&fx->keeps_old, 0,
+	memset((char *)fx + offsetof(struct front_exchange, keeps_old), 0,
 	       sizeof(*fx) - offsetof(struct front_exchange, keeps_old));
 	front_exchange_count(fx);
 }
