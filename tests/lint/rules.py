@@ -467,6 +467,15 @@ def file_names(files):
             yield f"{f.path}:1: there is {other}/{stem}, too"
 
 
+def headers_are_listed(files):
+    """Each header is in a Makefile.inc, by which a tarball has it."""
+    listed = {word for f in files if f.name.endswith((".inc", ".am"))
+              for word in f.text.split()}
+    for f in files:
+        if f.name.endswith(".h") and f.path not in listed | MADE:
+            yield f"{f.path}:1: no Makefile.inc lists it"
+
+
 def stand_in(path, other, name):
     """Whether programs are linked with one of these files, never with both."""
     programs = {path.rpartition("/")[0], other.rpartition("/")[0]}
@@ -494,4 +503,5 @@ RULES = (
     includes_are_used,
     comments_name_what_is_there,
     file_names,
+    headers_are_listed,
 )

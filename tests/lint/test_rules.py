@@ -56,6 +56,7 @@ GOOD = {
         "string.h", "curl/curl.h"),
     "digestd/disk/disk.c": BODY.replace("thing_", "disk_"),
     "digestd/disk/disk_none.c": BODY.replace("thing_", "disk_"),
+    "codec/Makefile.inc": "SOURCES = codec/thing.h codec/all.h\n",
     "tests/codec/test_thing.c": BODY,
     "tests/codec/test_memory.c": (
         BODY + '\nx y[] = {\n\t{"scd_tested", z},\n};\n'),
@@ -84,6 +85,7 @@ FAULTS = (
     (rules.function_names, "cachesim/world/world_a.c", static_named("b_twice")),
     (rules.file_names, "digestd/store/node.c", BODY),
     (rules.file_names, "digestd/http/thing.h", HEADER),
+    (rules.headers_are_listed, "digestd/http/unlisted.h", HEADER),
     (rules.file_names, "cachesim/together.c", BODY),
     (rules.include_arrows, "codec/a.c", include('"digestd/mesh/node.h"')),
     (rules.include_arrows, "codec/a.c", include('"codec/absent.h"')),
