@@ -609,6 +609,7 @@ void cache_close_disk(struct cache *cache)
 	struct disk_used used = { .n = 0 };
 
 	if (cache->disk && cache->ondisk.store) {
+		disk_stop(cache->disk);
 		store_visit_spared(cache->ondisk.store, cache_disk_note_used,
 				   &used);
 		disk_save_used(cache->disk, &used);

@@ -140,7 +140,7 @@ int disk_start_threads(struct disk *d)
 	return err;
 }
 
-static void disk_stop_threads(struct disk *d)
+void disk_stop(struct disk *d)
 {
 	pthread_mutex_lock(&d->lock);
 	d->stopping = true;
@@ -151,6 +151,7 @@ static void disk_stop_threads(struct disk *d)
 		pthread_join(d->readers[--d->nreaders], NULL);
 	if (d->has_writer)
 		pthread_join(d->writer, NULL);
+	d->has_writer = false;
 }
 
 /* What no writer was there for. */
@@ -191,7 +192,7 @@ void disk_close(struct disk **disk)
 
 	if (!d)
 		return;
-	disk_stop_threads(d);
+	disk_stop(d);
 	disk_forget_removals(d);
 	disk_log_close(&d->log);
 	disk_files_close(&d->files);

@@ -171,14 +171,18 @@ void disk_retire(struct disk *disk);
 
 struct disk_used;
 
+/* Writes what is waiting, and ends the threads: from then on entries are only
+ * the caller's. Nothing more may be stored, read or removed. */
+void disk_stop(struct disk *disk);
+
 /*
- * Writes down which objects are in use, of which the next start's entries tell.
- * Nothing may be changed any more. A folder that was left to another process is
+ * Writes down which objects are in use, of which the next start's entries tell,
+ * once it has stopped. A folder that was left to another process is
  * left alone, and without memory or room it is not written.
  */
 void disk_save_used(const struct disk *disk, struct disk_used *used);
 
-/* Writes what is waiting, and frees; *disk becomes null; null is allowed. */
+/* Stops it, and frees; *disk becomes null; null is allowed. */
 void disk_close(struct disk **disk);
 
 /* A number for a new entry. */
