@@ -61,10 +61,19 @@ bool disk_used_has(const struct disk_used *u, uint64_t id)
 			       disk_used_compare);
 }
 
+/* A new file, whatever has that name: a link would lead elsewhere, and a pipe
+ * wait for a reader. -1: see errno. */
+static int disk_used_create(int folder)
+{
+	if (unlinkat(folder, disk_used_name, 0) && errno != ENOENT)
+		return -1;
+	return openat(folder, disk_used_name,
+		      O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+}
+
 static int disk_used_write_file(int folder, const uint8_t *bytes, size_t len)
 {
-	const int fd = openat(folder, disk_used_name,
-			      O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	const int fd = disk_used_create(folder);
 	size_t done = 0;
 	ssize_t n = 1;
 	int err;
@@ -147,12 +156,10 @@ int disk_used_read(struct disk_used *u, int folder)
 	/* a pipe of that name is not waited for */
 	const int fd = openat(folder, disk_used_name,
 			      O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-	int err;
+	int err = fd < 0 ? -errno : disk_used_read_file(u, fd);
 
-	if (fd < 0)
-		return -errno;
-	err = disk_used_read_file(u, fd);
-	close(fd);
+	if (fd >= 0)
+		close(fd);
 	unlinkat(folder, disk_used_name, 0);
 	if (err)
 		disk_used_free(u);

@@ -115,6 +115,30 @@ static void what_is_no_file_is_done_without(void **state)
 	assert_int_equal(rmdir(disk_folder_path("used")), 0);
 }
 
+/* What has that name by the time that it is written makes room: nothing is
+ * written elsewhere, and nothing is waited for. */
+static void what_has_its_name_is_replaced(void **state)
+{
+	struct disk_used u = { 0 };
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(symlinkat("other", folder, "used"), 0);
+	assert_int_equal(disk_used_read(&u, folder), -ELOOP);
+	assert_int_equal(unlinkat(folder, "used", 0), -1);
+	assert_int_equal(symlinkat("other", folder, "used"), 0);
+	assert_int_equal(write_some(IDS), 0);
+	assert_int_equal(faccessat(folder, "other", F_OK, 0), -1);
+	assert_int_equal(unlinkat(folder, "used", 0), 0);
+	assert_int_equal(mkfifo(disk_folder_path("used"), 0600), 0);
+	assert_int_equal(write_some(IDS), 0);
+	assert_int_equal(lstat(disk_folder_path("used"), &st), 0);
+	assert_true(S_ISREG(st.st_mode));
+	assert_int_equal(disk_used_read(&u, folder), 0);
+	assert_int_equal(u.n, IDS);
+	disk_used_free(&u);
+}
+
 static void without_memory_there_is_none(void **state)
 {
 	struct disk_used u = { 0 };
@@ -141,6 +165,7 @@ int main(void)
 		CASE(it_comes_back_once),
 		CASE(what_is_damaged_is_done_without),
 		CASE(what_is_no_file_is_done_without),
+		CASE(what_has_its_name_is_replaced),
 		CASE(without_memory_there_is_none),
 	};
 
