@@ -133,8 +133,8 @@ FAULTS = {
         "if (left_s > -100)\n\t\treturn REUSE_FRESH"),
     "clock-back-makes-fresh": (
         "digestd/proxy/request_node.c",
-        ".now_s = worker_now_s(r->worker) };",
-        ".now_s = worker_wall_s(r->worker) };"),
+        ".now_s = worker_now_s(r->worker) };\n\n\tr->found_as",
+        ".now_s = worker_wall_s(r->worker) };\n\n\tr->found_as"),
     "no-cache-ignored": (
         "digestd/http/freshness.c",
         "if (f->always_validate || request->no_cache ||",
