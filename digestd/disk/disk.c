@@ -72,9 +72,8 @@ void disk_complain_of_segment(struct disk *disk, uint32_t number,
 	char name[DISK_SEGMENT_NAME_BYTES];
 
 	disk_segments_name(number, name);
-	disk_complain(disk, err ? err : -EBADMSG, "%s %s/%s: %s", what,
-		      disk->path, name,
-		      err ? strerror(-err) : "it has been removed");
+	disk_complain(disk, err, "%s %s/%s: %s", what, disk->path, name,
+		      strerror(-err));
 }
 
 void disk_complain_of_read(struct disk *disk, const char *uri,

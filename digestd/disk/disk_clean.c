@@ -313,14 +313,17 @@ static int disk_clean_drop_entry(void *arg, const struct segment_entry *e)
 	return 0;
 }
 
-static void disk_drop_file(struct disk *d, uint32_t number)
+static void disk_drop_file(struct disk *d, uint32_t number, int why)
 {
 	int err = 0;
 
+	disk_complain_of_segment(d, number, "dropped, as there is no writing "
+				 "what is removed from it:", why);
 	/* making room may have removed it meanwhile */
 	if (segment_space_find(&d->log.space, number))
 		err = disk_log_remove_segment(&d->log, number);
-	disk_complain_of_segment(d, number, "writing a removal from", err);
+	if (err)
+		disk_complain_of_segment(d, number, "removing", err);
 }
 
 /* Removals that were written here, of what is still there: they are written
@@ -358,7 +361,7 @@ static void disk_drop_objects(struct disk *d, struct segment_info *info)
 
 /* What was removed in a segment that cannot be read is not known, and was in
  * older ones. */
-static void disk_drop_older(struct disk *d, uint32_t number)
+static void disk_drop_older(struct disk *d, uint32_t number, int why)
 {
 	const struct segment_space *space = &d->log.space;
 
@@ -366,7 +369,7 @@ static void disk_drop_older(struct disk *d, uint32_t number)
 		if (space->at[i].number >= number)
 			continue;
 		disk_drop_objects(d, &space->at[i]);
-		disk_drop_file(d, space->at[i].number);
+		disk_drop_file(d, space->at[i].number, why);
 	}
 }
 
@@ -389,9 +392,10 @@ static void disk_drop_contents(struct disk *d, uint32_t number)
 {
 	struct disk_dropping drop = { d, number };
 	struct segment_table t;
+	int err = disk_drop_load(d, number, &t);
 
-	if (disk_drop_load(d, number, &t)) {
-		disk_drop_older(d, number);
+	if (err) {
+		disk_drop_older(d, number, err);
 		return;
 	}
 	segment_table_each(&t, disk_clean_drop_entry, &drop);
@@ -399,7 +403,7 @@ static void disk_drop_contents(struct disk *d, uint32_t number)
 	segment_table_free(&t);
 }
 
-void disk_drop_segment(struct disk *d, uint32_t number)
+void disk_drop_segment(struct disk *d, uint32_t number, int why)
 {
 	struct segment_info *info = segment_space_find(&d->log.space, number);
 
@@ -407,5 +411,5 @@ void disk_drop_segment(struct disk *d, uint32_t number)
 		info->dropped = true;
 		disk_drop_contents(d, number);
 	}
-	disk_drop_file(d, number);
+	disk_drop_file(d, number, why);
 }

@@ -89,9 +89,10 @@ void disk_write_seal(struct disk *d);
  * that there is none to gain, or an error. The buffer is empty before. */
 bool disk_clean(struct disk *d);
 
-/* Removes a segment, and tells of what was wanted of it. What was removed in it
+/* Removes a segment, as a removal of something in it could not be written (why,
+ * a negative errno), and tells of what was wanted of it. What was removed in it
  * of others stays away; where that cannot be had, they are removed, too. */
-void disk_drop_segment(struct disk *d, uint32_t number);
+void disk_drop_segment(struct disk *d, uint32_t number, int why);
 
 /* Logs what went wrong with an object that is written, but no flood of it:
  * where is below the folder. */

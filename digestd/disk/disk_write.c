@@ -251,11 +251,12 @@ static void disk_write_tell_buffered(struct disk *d, int err)
 /* What is removed has to stay away: where that cannot be had, what it was in
  * goes as a whole. */
 static void disk_write_drop_segments(struct disk *d,
-				     const struct disk_place *places, size_t n)
+				     const struct disk_place *places, size_t n,
+				     int why)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (segment_space_find(&d->log.space, places[i].segment))
-			disk_drop_segment(d, places[i].segment);
+			disk_drop_segment(d, places[i].segment, why);
 	}
 }
 
@@ -267,7 +268,8 @@ void disk_write_seal(struct disk *d)
 
 	if (err) {
 		disk_complain_of_segment(d, number, "syncing", err);
-		disk_write_drop_segments(d, table.removals, table.nremovals);
+		disk_write_drop_segments(d, table.removals, table.nremovals,
+					 err);
 	}
 	segment_table_free(&table);
 }
@@ -363,10 +365,12 @@ static int disk_write_try_removals(struct disk *d,
 void disk_write_removals(struct disk *d, const struct disk_place *places,
 			 size_t n)
 {
-	if (!n || !disk_write_try_removals(d, places, n) ||
-	    !disk_write_try_removals(d, places, n))
-		return;
-	disk_write_drop_segments(d, places, n);
+	int err = n ? disk_write_try_removals(d, places, n) : 0;
+
+	if (err)
+		err = disk_write_try_removals(d, places, n);
+	if (err)
+		disk_write_drop_segments(d, places, n, err);
 }
 
 /* Their files, and what they take, before others are written. */

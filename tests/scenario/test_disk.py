@@ -487,6 +487,21 @@ def test_a_disk_that_is_full_for_a_while(storing, origin):
     check(node, origin, {"/0": LARGE})
 
 
+def test_a_full_disk_is_not_called_damaged(storing, origin):
+    """Where a removal cannot be written, what it is in goes as a whole."""
+    node = storing()
+    for i in range(20):
+        page(origin, f"/{i}", 1000)
+        node.get(f"/{i}")
+    written(node, 20)
+    limit_files(node, 1)  # which is the end of the log, too
+    assert request(node.admin, "http://www.example.com/3",
+                   "PURGE").status == 200
+    until(lambda: disk(node)["objects"] == 0, what="the segment is dropped")
+    causes = {t["cause"] for t in node.status()["troubles"]}
+    assert causes == {"disk-full"}
+
+
 def test_two_nodes_and_one_folder(storing, make_cluster, origin, tmp_path):
     storing()
     c = make_cluster(1, disk_path=str(tmp_path / "disk"))
