@@ -522,8 +522,7 @@ static int cache_disk_give_up(struct cache *cache, const char *path, int err)
 {
 	if (err != -ENOSPC && err != -EDQUOT && err != -EIO && err != -EROFS)
 		return err;
-	log_write(LOG_ERROR, "disk", "%s: nothing is kept on disk",
-		  strerror(-err));
+	log_write(LOG_ERROR, "disk", "%s: nothing is kept there", path);
 	cache_close_disk(cache);
 	cache->given_up = strdup(path);
 	return cache->given_up ? 0 : -ENOMEM;
@@ -588,9 +587,13 @@ int cache_open_disk(struct cache *cache, const struct cache_settings *settings)
 			      eviction_policy_find(settings->policy));
 	if (!err)
 		err = disk_load(cache->disk, cache_disk_load_entry, cache);
-	if (err)
-		return cache_disk_give_up(cache, settings->disk_path, err);
-	return 0;
+	if (!err)
+		return 0;
+	log_write(LOG_ERROR, "disk", "%s: what is stored there cannot be "
+		  "read: %s%s", settings->disk_path, strerror(-err),
+		  err == -EACCES ? " (it must be the user's of this process)"
+				 : "");
+	return cache_disk_give_up(cache, settings->disk_path, err);
 }
 
 void cache_retire_disk(struct cache *cache)

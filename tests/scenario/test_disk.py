@@ -502,6 +502,18 @@ def test_a_full_disk_is_not_called_damaged(storing, origin):
     assert causes == {"disk-full"}
 
 
+def test_a_folder_that_cannot_be_read_is_named(storing, tmp_path):
+    node = storing()
+    node.process.end()
+    os.rmdir(tmp_path / "disk" / "00")
+    (tmp_path / "disk" / "00").touch()
+    node.start(wait=False)
+    assert node.process.wait(60) == 1
+    assert f"{tmp_path}/disk: what is stored there cannot be read: " \
+        "Not a directory" in node.process.logged()
+    node.cluster.processes.remove(node.process)
+
+
 def test_two_nodes_and_one_folder(storing, make_cluster, origin, tmp_path):
     storing()
     c = make_cluster(1, disk_path=str(tmp_path / "disk"))
