@@ -60,7 +60,8 @@ static int eviction_tiers_reserve(struct eviction *e, uint32_t nslots)
 	err = eviction_reserve(t->sole, nslots);
 	if (!err && t->misses.counters)
 		err = sketch_reserve(&t->misses, nslots);
-	if (!err && t->tier)
+	/* marks come first, and may be all that there was memory for */
+	if (!err && t->q.mark)
 		err = eviction_tiers_reserve_hot(t, nslots);
 	return err;
 }

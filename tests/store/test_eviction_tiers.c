@@ -528,6 +528,26 @@ static void without_memory_for_the_first_copy(void **state)
 	owner_free(o);
 }
 
+/* Where there was memory for marks alone, they are as many as slots, too: uses
+ * of any slot may set one. */
+static void marks_without_the_rest_grow(void **state)
+{
+	struct owner *o = owner_new("sieve");
+
+	(void)state;
+	o->weight[3] = 1;
+	o->copy[3] = true;
+	alloc_fail_at(2);
+	eviction_insert(o->tiers, 3);
+	assert_true(alloc_failed());
+	alloc_fail_at(0);
+	assert_int_equal(stats_of(o).copies, 0);
+	assert_int_equal(eviction_reserve(o->tiers, SLOTS * 1024), 0);
+	eviction_share_hit(o->tiers, SLOTS * 1024 - 1);
+	assert_int_equal(eviction_evict(o->tiers), 3);
+	owner_free(o);
+}
+
 static void without_memory(void **state)
 {
 	struct eviction_config c = {.capacity = CAPACITY,
@@ -570,6 +590,7 @@ int main(void)
 		cmocka_unit_test(the_border_follows_the_price),
 		cmocka_unit_test(what_is_not_needed_takes_no_memory),
 		cmocka_unit_test(without_memory_for_the_first_copy),
+		cmocka_unit_test(marks_without_the_rest_grow),
 		cmocka_unit_test(without_memory),
 	};
 
