@@ -123,10 +123,11 @@ static bool field_line_read_whole(struct field_line *l, const char *line,
 {
 	const char *end = line + len;
 	const char *name_end = octets_skip(line, end, OCTETS_TOKEN);
-	const char *value = name_end + 1, *value_end;
+	const char *value, *value_end;
 
 	if (name_end == line || name_end == end || *name_end != ':')
 		return false;
+	value = name_end + 1;
 	while (value < end && field_is_blank(*value))
 		value++;
 	value_end = octets_skip_value(value, end);
