@@ -13,7 +13,8 @@ enum { DECIMAL_BYTES = 21 }; /* of the longest, with its sign and the NUL */
 /* Writes a number and a NUL; returns how many bytes it has without that. */
 size_t decimal_write(int64_t number, char out[DECIMAL_BYTES]);
 
-/* The same of one without a sign, which takes a byte less. */
+/* The same for a number without a sign: at most 20 digits and the NUL, which
+ * are DECIMAL_BYTES, too. */
 size_t decimal_write_size(uint64_t number, char *out);
 
 #endif

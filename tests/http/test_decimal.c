@@ -27,6 +27,29 @@ static void test_limits(void **state)
 		check(rows[i]);
 }
 
+static void check_size(uint64_t number)
+{
+	char expected[32], text[DECIMAL_BYTES];
+	int len = snprintf(expected, sizeof(expected), "%" PRIu64, number);
+
+	assert_int_equal(decimal_write_size(number, text), len);
+	assert_string_equal(text, expected);
+}
+
+/* Twenty digits are those of no int64_t. */
+static void test_without_a_sign(void **state)
+{
+	uint64_t power = 1;
+
+	(void)state;
+	check_size(0);
+	check_size(UINT64_MAX);
+	for (unsigned digits = 1; digits <= 20; digits++, power *= 10) {
+		check_size(power - 1);
+		check_size(power);
+	}
+}
+
 /* Of every length, and either sign. */
 static void test_any(void **state)
 {
@@ -60,6 +83,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_without_a_sign),
 		cmocka_unit_test(test_any),
 		cmocka_unit_test(hexadecimal_digits),
 	};
