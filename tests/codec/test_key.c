@@ -77,6 +77,33 @@ static void pieces_hash_like_the_whole(void **state)
 	}
 }
 
+/* At once, behind up to seven bytes that are a number, it is the same. */
+static void at_once_is_like_in_pieces(void **state)
+{
+	uint8_t key[16], message[7 + 40];
+
+	(void)state;
+	counting_bytes(key, sizeof(key));
+	counting_bytes(message, sizeof(message));
+	for (unsigned before = 0; before < 8; before++) {
+		uint64_t number = 0;
+
+		for (unsigned i = before; i-- > 0;)
+			number = number << 8 | message[i];
+		for (size_t len = 0; before + len <= sizeof(message); len++) {
+			struct scd__siphash pieces;
+			uint64_t a[2], b[2];
+
+			scd__siphash_init(&pieces, key);
+			scd__siphash_update(&pieces, message, before + len);
+			scd__siphash_final(&pieces, a);
+			scd__siphash_whole(key, number, before,
+					   message + before, len, b);
+			assert_memory_equal(a, b, sizeof(a));
+		}
+	}
+}
+
 static void keys_tell_method_and_uri_apart(void **state)
 {
 	static const uint8_t secret[16] = { 1 }, other[16] = { 2 };
@@ -186,6 +213,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hash_matches_the_reference),
 		cmocka_unit_test(pieces_hash_like_the_whole),
+		cmocka_unit_test(at_once_is_like_in_pieces),
 		cmocka_unit_test(keys_tell_method_and_uri_apart),
 		cmocka_unit_test(derived_secrets_differ_by_label),
 		cmocka_unit_test(positions_follow_their_definition),

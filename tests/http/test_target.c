@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/uri.h"
 #include "digestd/http/target.h"
 #include "tests/codec/alloc.h"
+#include "tests/codec/random.h"
 
 static const struct {
 	const char *raw, *host;
@@ -127,6 +129,69 @@ static void pointing(void **state)
 	target_free(&t);
 }
 
+enum { JOINED_BYTES = 700 };
+
+/* Appends n of these bytes. */
+static void append_any(char *text, uint64_t *random, const char *bytes,
+		       size_t n)
+{
+	const size_t kinds = strlen(bytes);
+	size_t len = strlen(text);
+
+	while (n--)
+		text[len++] = bytes[random_below(random, kinds)];
+	text[len] = '\0';
+}
+
+/* Whatever way it takes, a path with a Host is what both are, joined and made
+ * canonical; whether that is as they are written, and however long it is. */
+static void joined(void **state)
+{
+	static const size_t lens[] = { 0, 1, 7, 20, 180, 200, 490, 520 };
+	uint64_t random = 1;
+	unsigned good = 0, as_written = 0;
+
+	(void)state;
+	for (unsigned n = 0; n < 40000; n++) {
+		char host[64] = "", text[JOINED_BYTES] = "http://";
+		char uri[JOINED_BYTES + 1];
+		const char *path;
+		struct target t;
+		size_t len;
+		int err;
+
+		append_any(host, &random, n % 2 ? "ab1.-" : "aB.:8[]@#/%",
+			   random_below(&random, 20));
+		if (n % 3)
+			append_any(host, &random, ":", 1);
+		if (n % 3)
+			append_any(host, &random, "018", 1 + n % 3);
+		strcat(text, host);
+		path = text + strlen(text);
+		append_any(text, &random, "/", 1);
+		append_any(text, &random, n % 7 ? "ab/?.%" : "ab/?#\x80 ",
+			   lens[random_below(&random, NROWS(lens))] +
+				   random_below(&random, 20));
+		err = target_resolve(&t, path, strlen(path), host);
+		if (!*host || strpbrk(host, "/?#@") ||
+		    scd_uri_canonical(text, strlen(text), uri, sizeof(uri),
+				      &len)) {
+			if (err != -EINVAL)
+				fail_msg("%s: %d", text, err);
+			continue;
+		}
+		if (err || t.uri_len != len || strcmp(t.uri, uri) != 0 ||
+		    t.host != t.uri + strlen("http://") ||
+		    t.path != strchr(t.host, '/') ||
+		    t.host_len != (size_t)(t.path - t.host))
+			fail_msg("%s: %d", text, err);
+		good++;
+		as_written += !strcmp(uri, text);
+		target_free(&t);
+	}
+	assert_true(as_written > 5000 && good > as_written + 1000);
+}
+
 static void without_memory(void **state)
 {
 	static const char *const both[] = { "x", "http://h/x" };
@@ -193,6 +258,7 @@ int main(void)
 		cmocka_unit_test(other_scheme),
 		cmocka_unit_test(targets),
 		cmocka_unit_test(pointing),
+		cmocka_unit_test(joined),
 		cmocka_unit_test(without_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
