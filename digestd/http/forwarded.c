@@ -32,8 +32,9 @@ bool forwarded_read(const char *name, enum forwarded *out)
 
 #define CLAIM(text, whole) { text, sizeof(text) - 1, whole }
 
-/* The first letter and the fourth tell nearly all other names from these: only
- * to save time. No claim is shorter than that. */
+/* Only saves time: the first byte and the fourth tell nearly all other names
+ * from these. Each claim has a letter in both places: a "-" there, for which
+ * names may have "_", would not be found. */
 static bool forwarded_may_be(const char *name, const char *claim)
 {
 	return (name[0] | 0x20) == claim[0] && (name[3] | 0x20) == claim[3];

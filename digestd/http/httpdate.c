@@ -233,7 +233,7 @@ bool httpdate_parse_exact(const char *text, int64_t *out_s)
 
 static void httpdate_civil_from_days(int64_t n, struct date *d)
 {
-	unsigned doe, yoe, doy, mp; /* that are small numbers is faster */
+	unsigned doe, yoe, doy, mp; /* 32 bits, which divide faster */
 	int64_t era;
 
 	n += 719468;

@@ -40,7 +40,8 @@ struct packed_line {
 	char date[HTTPDATE_LEN + 1];
 };
 
-/* Reads the line that begins at *at, which moves behind it. */
+/* Reads the line that begins at *at, of a packed list (packed_is_good()); *at
+ * moves behind it, and is the list's end behind the last one. */
 void packed_next(const char **at, struct packed_line *line);
 
 /*
