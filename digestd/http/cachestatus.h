@@ -30,12 +30,12 @@ enum cachestatus_fwd {
 	CACHESTATUS_PARTIAL, /* a part of what was asked for is stored */
 };
 
-/* When what is stored, and stale, may be used: a node's word to its peers, of
- * which each one includes those before it. */
+/* When a stale copy may be served, as its holder tells a peer: each value
+ * includes those before it. */
 enum cachestatus_usable {
 	CACHESTATUS_USABLE_NO,
-	CACHESTATUS_USABLE_ON_DISCONNECT, /* while the origin is not there */
-	CACHESTATUS_USABLE_ON_ERROR, /* or answers with an error */
+	CACHESTATUS_USABLE_ON_DISCONNECT, /* while the origin is out of reach */
+	CACHESTATUS_USABLE_ON_ERROR,      /* also if it answers an error */
 };
 
 #define CACHESTATUS_NO_TTL INT64_MIN
@@ -71,7 +71,8 @@ int cachestatus_append(struct fields *f, const struct cachestatus *s);
  */
 enum cachestatus_fwd cachestatus_fwd_nearest(const struct fields *f);
 
-/* The same of when what it has may be used. */
+/* The same for `usable`: when the stale copy of who has answered may be
+ * served. */
 enum cachestatus_usable cachestatus_usable_nearest(const struct fields *f);
 
 #endif

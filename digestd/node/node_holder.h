@@ -27,8 +27,9 @@ struct node_holder {
 			    the origin has not been asked */
 };
 
-/* A peer has said 504, and this of its copy: whether it is the one that may be
- * asked, which is the first whose copy may be used longest. */
+/* A peer has said 504, and this of its copy. Returns whether it is the one to
+ * ask from now on: of those whose copies may be served in most cases, the
+ * first. */
 bool node_holder_heard(struct node_holder *h, enum cachestatus_usable usable);
 
 /* What a copy must be good for, by an origin's status, how a fetch from it has

@@ -266,8 +266,8 @@ void reply_slices_end_all(struct worker *w);
 /* An error of this node's own. */
 void reply_error(struct request *r, unsigned status, const char *why);
 
-/* 504, to a peer: it is not here, as r->fwd says; and who has it, or fetches
- * it, as far as that is known. */
+/* 504, to a peer: it is not here, as r->fwd says; who has it, or fetches it, as
+ * far as that is known; and when the stale copy that is here may be served. */
 void reply_not_here(struct request *r, const struct lease_answer *lease,
 		    enum cachestatus_usable usable);
 
