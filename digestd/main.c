@@ -23,10 +23,10 @@
 #ifdef JEMALLOC_SLABS
 /*
  * jemalloc's own settings, which MALLOC_CONF may change. A slab costs 128 bytes
- * that say what it is, and 8 for each of its pages: a slab of one page 34 an
- * object of 1 KiB, and 136 one of 4 KiB. Of 64 pages it costs 2.5, and of 16
- * pages one of 4 KiB 16. What objects are known by is 96 to 160 bytes: 3 pages
- * have few enough of them that 12 save half a byte each.
+ * that say what it is, and 8 for each of its pages: 34 for each object of 1 KiB
+ * if the slab is one page, and 2.5 if it is 64 pages; for each of 4 KiB 136, and
+ * 16 if it is 16 pages. What the store has of each object beside its body is 96
+ * to 160 bytes: slabs of 12 pages, in place of 3, save half a byte of each.
  */
 extern const char *malloc_conf;
 const char *malloc_conf = "slab_sizes:96-160:12|256-256:8|512-512:8"

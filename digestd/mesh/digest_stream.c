@@ -97,7 +97,7 @@ static bool digest_stream_wants_ages(const struct digest_stream *s,
 
 /* Takes the next frame. False: there is none, yet or any more. */
 static bool digest_stream_take_frame(struct digest_stream *s,
-			       const struct publication *p, bool *over)
+				     const struct publication *p, bool *over)
 {
 	const struct digest_ask ask = {
 		.tags = { { s->instance, s->generation, true } },

@@ -116,8 +116,7 @@ request_access_write(struct request *r, enum exchange_end end)
 		note.peer_ms = fill_figures_leg_ms(r->fill, UPSTREAM_peer);
 		note.origin_ms = fill_figures_leg_ms(r->fill, UPSTREAM_origin);
 	}
-	access_ring_put(r->worker->access, &note,
-			r->in->client);
+	access_ring_put(r->worker->access, &note, r->in->client);
 }
 
 void request_access_note(struct request *r, enum exchange_end end)
