@@ -24,9 +24,9 @@
 /*
  * jemalloc's own settings, which MALLOC_CONF may change. A slab costs 128 bytes
  * that say what it is, and 8 for each of its pages: 34 for each object of 1 KiB
- * if the slab is one page, and 2.5 if it is 64 pages; for each of 4 KiB 136, and
- * 16 if it is 16 pages. What the store has of each object beside its body is 96
- * to 160 bytes: slabs of 12 pages, in place of 3, save half a byte of each.
+ * if the slab is one page, and 2.5 if it is 64 pages; for each of 4 KiB 136,
+ * and 16 if it is 16 pages. What the store has of each object beside its body
+ * is 96 to 160 bytes: slabs of 12 pages, in place of 3, save half a byte each.
  */
 extern const char *malloc_conf;
 const char *malloc_conf = "slab_sizes:96-160:12|256-256:8|512-512:8"
