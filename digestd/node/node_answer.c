@@ -10,7 +10,6 @@
 #include "digestd/http/fields.h"
 #include "digestd/http/freshness.h"
 #include "digestd/http/storable.h"
-#include "digestd/node/node_holder.h"
 
 static enum peer_outcome node_answer_judge_504(const struct fields *fields)
 {
@@ -73,6 +72,11 @@ enum peer_outcome node_answer_of_peer(const struct node_answer *a)
 	return node_answer_is_usable(a) ? OUTCOME_HIT : OUTCOME_STALE;
 }
 
+bool node_answer_is_failure(unsigned status)
+{
+	return status == 500 || (status >= 502 && status <= 504);
+}
+
 static bool node_answer_is_stale_usable(const struct node_stale *stale,
 					unsigned default_s)
 {
@@ -84,7 +88,7 @@ enum node_head node_answer_of_origin(const struct node_origin_answer *a)
 {
 	if (a->status == 304 && a->validating)
 		return a->confirms ? NODE_HEAD_CONFIRMS : NODE_HEAD_ELSEWHERE;
-	if (node_holder_need_of_status(a->status) &&
+	if (node_answer_is_failure(a->status) &&
 	    node_answer_is_stale_usable(&a->stale, 0))
 		return NODE_HEAD_STALE;
 	return NODE_HEAD_USABLE;

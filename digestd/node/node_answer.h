@@ -68,6 +68,10 @@ struct node_origin_answer {
 	struct node_stale stale;
 };
 
+/* Whether an origin that answers so fails, so that what is stale may be used
+ * (RFC 5861, 4). */
+bool node_answer_is_failure(unsigned status);
+
 /* What it comes to, if there is memory for it. An origin that answers with an
  * error is there: only what says so itself is used instead. */
 enum node_head node_answer_of_origin(const struct node_origin_answer *a);

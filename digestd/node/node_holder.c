@@ -5,6 +5,8 @@
 
 #include <assert.h>
 
+#include "digestd/node/node_answer.h"
+
 bool node_holder_heard(struct node_holder *h, enum cachestatus_usable usable)
 {
 	if (h->state > NODE_HOLDER_KNOWN || usable <= h->usable)
@@ -16,28 +18,17 @@ bool node_holder_heard(struct node_holder *h, enum cachestatus_usable usable)
 
 enum cachestatus_usable node_holder_need_of_status(unsigned status)
 {
-	return status == 500 || (status >= 502 && status <= 504)
-		       ? CACHESTATUS_USABLE_ON_ERROR
-		       : CACHESTATUS_USABLE_NO;
+	return node_answer_is_failure(status) ? CACHESTATUS_USABLE_ON_ERROR
+					      : CACHESTATUS_USABLE_NO;
 }
 
 enum cachestatus_usable node_holder_need_of_failure(enum fetch_result result)
 {
-	switch (result) {
-	case FETCH_COMPLETE:
-	case FETCH_NOMEM: /* here */
-		break;
-	case FETCH_TIMEOUT:
-	case FETCH_TRUNCATED:
-	case FETCH_NOCONNECT:
-	case FETCH_NOTLS:
-	case FETCH_BAD:
-		return CACHESTATUS_USABLE_ON_DISCONNECT;
-	case FETCH_REFUSED:
-	case FETCH_UNTRUSTED:
-		return CACHESTATUS_USABLE_ON_ERROR;
-	}
-	return CACHESTATUS_USABLE_NO;
+	if (result == FETCH_COMPLETE || result == FETCH_NOMEM) /* here */
+		return CACHESTATUS_USABLE_NO;
+	return node_answer_is_disconnect(result)
+		       ? CACHESTATUS_USABLE_ON_DISCONNECT
+		       : CACHESTATUS_USABLE_ON_ERROR;
 }
 
 enum cachestatus_usable

@@ -16,6 +16,7 @@
  */
 #include <assert.h>
 
+#include "digestd/node/node_answer.h"
 #include "digestd/proxy/fill.h"
 #include "digestd/proxy/request.h"
 
@@ -127,7 +128,7 @@ bool fill_hedge_answers(struct fill *hedge, unsigned status)
 	struct fill *f = hedge->hedged;
 	struct distance *owes;
 
-	if (status == 500 || (status >= 502 && status <= 504)) {
+	if (node_answer_is_failure(status)) {
 		fill_hedge_end(f);
 		return false;
 	}

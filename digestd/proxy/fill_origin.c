@@ -180,7 +180,7 @@ void fill_origin_asked(struct fill *f)
 
 bool fill_origin_answered(struct fill *f, unsigned status)
 {
-	const bool error = status == 500 || (status >= 502 && status <= 504);
+	const bool error = node_answer_is_failure(status);
 	const int64_t now_ms = worker_now_ms(f->worker);
 
 	if (f->source != SOURCE_ORIGIN || !f->origin.group)
