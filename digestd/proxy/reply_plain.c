@@ -10,7 +10,7 @@
 
 enum { REPLY_PLAIN_BEFORE = 8 };
 
-/* Names of lines that are not sent as they are stored, or not unseen. */
+/* Names of stored lines that are not sent, or are looked at first. */
 #define REPLY_PLAIN_JUDGED(X) \
 	SERVER_FIELDS(X) X("Age") X("Date") X("Set-Cookie")
 
@@ -19,7 +19,13 @@ struct reply_plain {
 	const struct cached *c;
 };
 
-/* Whether clients may have a stored Set-Cookie. */
+/* What has been found out about its lines. */
+struct reply_plain_found {
+	bool dated; /* Date is among them */
+	enum { COOKIES_UNKNOWN, COOKIES_SENT, COOKIES_KEPT } cookies;
+};
+
+/* Whether clients may have what is stored of Set-Cookie. */
 static bool reply_plain_allows_cookies(const struct reply_plain *of)
 {
 	struct fields f;
@@ -33,17 +39,27 @@ static bool reply_plain_allows_cookies(const struct reply_plain *of)
 	return allows;
 }
 
-/* The same of a line whose name may be one of those above. *dated: it is Date.
- */
+/* The same for a line: it takes a list of all, which is made once. */
+static bool reply_plain_sends_cookie(const struct reply_plain *of,
+				     struct reply_plain_found *found)
+{
+	if (found->cookies == COOKIES_UNKNOWN)
+		found->cookies = reply_plain_allows_cookies(of) ?
+					 COOKIES_SENT : COOKIES_KEPT;
+	return found->cookies == COOKIES_SENT;
+}
+
+/* Whether a line is sent whose name may be one of those above. */
 static bool reply_plain_judge(const struct reply_plain *of,
-			      const struct packed_line *line, bool *dated)
+			      const struct packed_line *line,
+			      struct reply_plain_found *found)
 {
 	if (field_part_is(line->name, "Date")) {
-		*dated = true;
+		found->dated = true;
 		return true;
 	}
 	if (field_part_is(line->name, "Set-Cookie"))
-		return reply_plain_allows_cookies(of);
+		return reply_plain_sends_cookie(of, found);
 	return !field_part_is(line->name, "Age") &&
 	       !server_writes_field(line->name.at, line->name.len);
 }
@@ -51,7 +67,8 @@ static bool reply_plain_judge(const struct reply_plain *of,
 /* Whether a stored line is sent. Nearly all are, as a bit of their names says,
  * see fields.h. */
 static bool reply_plain_sends(const struct reply_plain *of,
-			      const struct packed_line *line, bool *dated)
+			      const struct packed_line *line,
+			      struct reply_plain_found *found)
 {
 	const struct field_part *name = &line->name;
 
@@ -59,7 +76,7 @@ static bool reply_plain_sends(const struct reply_plain *of,
 		return false;
 	return !(field_name_bit(name->at, name->len) &
 		 FIELD_NAMES_BITS(REPLY_PLAIN_JUDGED)) ||
-	       reply_plain_judge(of, line, dated);
+	       reply_plain_judge(of, line, found);
 }
 
 /* Up to REPLY_PLAIN_BEFORE bytes, a number, and the end of the line. */
@@ -85,18 +102,18 @@ static bool reply_plain_write(struct reply_head *head, const void *arg)
 	size_t len;
 	const char *at = cached_packed(of->c, &len), *end = at + len;
 	struct packed_line line;
-	bool dated = false;
+	struct reply_plain_found found = { .dated = false };
 
 	while (at < end) {
 		packed_next(&at, &line);
-		if (reply_plain_sends(of, &line, &dated))
+		if (reply_plain_sends(of, &line, &found))
 			reply_head_add_line(head, line.name, line.value);
 	}
 	reply_plain_add_number(head, age, freshness_age(freshness, now_s));
 	reply_head_add_bytes(head, set->hit_lines, set->hit_lines_len);
 	reply_plain_add_number(head, (struct field_part){ "", 0 },
 			       freshness_left(freshness, now_s));
-	return dated;
+	return found.dated;
 }
 
 static void reply_plain_release(void *arg)

@@ -145,6 +145,8 @@ static const struct {
 	{ "of other caches", "Age: 7\r\nVia: 1.1 x\r\nCache-Status: x; hit\r\n", "Via: 1.1 x\r\nCache-Status: x; hit\r\n", "Age: 0\r\n", 0 },
 	{ "an empty one", "X-Own:\r\nX-Other: 1\r\n", "X-Other: 1\r\n", "X-Own", 0 },
 	{ "a cookie that is not for all", "Set-Cookie: a=b\r\nX-Own: 1\r\n", "X-Own: 1", "Set-Cookie", SET_COOKIE_STRIP },
+	{ "several, and none of them", "Set-Cookie: a=b\r\nX-Own: 1\r\nset-cookie: c=d\r\n", "X-Own: 1", "ookie: ", SET_COOKIE_STRIP },
+	{ "several that are for all", "Set-Cookie: a=b\r\nX-Own: 1\r\nset-cookie: c=d\r\n", "Set-Cookie: a=b\r\nX-Own: 1\r\nset-cookie: c=d\r\n", NULL, SET_COOKIE_ALLOW },
 	{ "a cookie that is", "Set-Cookie: a=b\r\nX-Own: 1\r\n", "Set-Cookie: a=b\r\nX-Own: 1", NULL, SET_COOKIE_ALLOW },
 };
 /* clang-format on */
