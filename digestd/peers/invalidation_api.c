@@ -151,10 +151,6 @@ static void invalidation_api_get(struct heard_by *by, struct exchange *x)
 
 /* What is told */
 
-enum {
-	TOLD_BEAT_MS = 500, /* who waits for a walk sees that it goes on */
-};
-
 /* A message that is being applied, and its answer: the exchange's. Once it has
  * lasted, the answer begins with spaces, one a beat. */
 struct told_message {
@@ -210,7 +206,7 @@ static void invalidation_told_on_beat(void *arg)
 
 	m->beats = true;
 	loop_timer_set(m->by->loop, &m->timer,
-		       loop_now_ms(m->by->loop) + TOLD_BEAT_MS,
+		       loop_now_ms(m->by->loop) + INVALIDATION_BEAT_MS,
 		       invalidation_told_on_beat, m);
 	if (m->streams)
 		exchange_wake(m->x);
@@ -403,7 +399,7 @@ void invalidation_api_on_body_end(struct exchange *x)
 		invalidation_api_refuse(m, err == SCD_ENOMEM ? 503 : 400);
 	else
 		loop_timer_set(m->by->loop, &m->timer,
-			       loop_now_ms(m->by->loop) + TOLD_BEAT_MS,
+			       loop_now_ms(m->by->loop) + INVALIDATION_BEAT_MS,
 			       invalidation_told_on_beat, m);
 }
 

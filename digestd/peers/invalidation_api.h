@@ -21,6 +21,9 @@
 #define RENEWAL_FIELD "SCD-Serving"
 #define RENEWAL_GRANTED "granted"
 
+/* While a message is being applied, its sender hears so often that it is. */
+enum { INVALIDATION_BEAT_MS = 500 };
+
 /* The acknowledgement of a message that has removed so many objects, to be
  * freed; null: no memory. */
 char *invalidation_api_answer(const struct heard_by *by, size_t removed);

@@ -18,6 +18,7 @@ enum {
 	/* bytes of {"purged": N, ...}, with all grants */
 	TELLER_ANSWER_MAX = 256 + SERVING_GRANTS_MAX * 20,
 	TELLER_GONE_MAX = 64,
+	TELLER_TOTAL_MS = 600000, /* a walk over all that a peer has on disk */
 };
 
 struct fetch;

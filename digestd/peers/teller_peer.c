@@ -21,7 +21,6 @@ enum {
 	TELLER_HEADER_MAX = 8192,
 	TELLER_RETRY_MS = 100, /* first; doubles */
 	TELLER_RETRY_MAX_MS = 1000, /* one that is back is told so soon */
-	TELLER_TOTAL_MS = 600000, /* a walk over all that a peer has on disk */
 };
 
 /* The end of a message, or of a question */

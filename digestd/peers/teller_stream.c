@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/le64.h"
 #include "digestd/peers/invalidation_api.h"
 #include "digestd/peers/peer_note.h"
 #include "digestd/peers/teller_inside.h"
@@ -18,7 +19,6 @@
 enum {
 	STREAM_TICKET_BYTES = 8,
 	STREAM_MESSAGE_MAX = 16384, /* a longer one would hold up others */
-	STREAM_BEAT_MS = 500, /* who waits for a walk sees that it goes on */
 	STREAM_DEAF_MS = 60000, /* requests only, after one was not answered */
 	STREAM_SHARE = 2, /* of the time for a peer's sign, which that has for
 			   * a note; the request after it has the rest */
@@ -32,18 +32,14 @@ static void teller_stream_write_ticket(uint64_t ticket, uint8_t *out)
 		out[i] = (uint8_t)(ticket >> 8 * i);
 }
 
-static uint64_t teller_stream_read_ticket(const uint8_t *bytes)
-{
-	uint64_t ticket = 0;
-
-	for (unsigned i = STREAM_TICKET_BYTES; i-- > 0;)
-		ticket = ticket << 8 | bytes[i];
-	return ticket;
-}
-
+/* However often it says that it is at work, that ends, as a request does. */
 static void teller_stream_wait(struct teller_peer *p, int64_t now_ms)
 {
+	const int64_t end_ms = p->sent_ms + TELLER_TOTAL_MS;
+
 	p->silent_ms = now_ms + p->teller->settings.timeout_ms / STREAM_SHARE;
+	if (p->silent_ms > end_ms)
+		p->silent_ms = end_ms;
 }
 
 /* Sends `len` bytes behind a ticket. */
@@ -120,7 +116,7 @@ void teller_on_stream_end(struct teller *t, const char *url)
 static struct teller_peer *teller_stream_find(const struct teller *t,
 					      const struct peer_note *note)
 {
-	const uint64_t ticket = teller_stream_read_ticket(note->body);
+	const uint64_t ticket = scd__load_le64(note->body);
 
 	for (size_t i = 0; i < t->npeers; i++) {
 		struct teller_peer *p = t->peers[i];
@@ -189,7 +185,7 @@ static void teller_hearing_set_beat(struct teller_hearing *h)
 {
 	struct loop *loop = h->teller->loop;
 
-	loop_timer_set(loop, &h->beat, loop_now_ms(loop) + STREAM_BEAT_MS,
+	loop_timer_set(loop, &h->beat, loop_now_ms(loop) + INVALIDATION_BEAT_MS,
 		       teller_hearing_on_beat, h);
 }
 
@@ -231,7 +227,7 @@ static struct teller_hearing *teller_hearing_new(struct teller *t,
 		return NULL;
 	h->teller = t;
 	h->instance = note->instance;
-	h->ticket = teller_stream_read_ticket(note->body);
+	h->ticket = scd__load_le64(note->body);
 	h->next = t->hearing;
 	h->link = &t->hearing;
 	if (h->next)

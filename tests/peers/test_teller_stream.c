@@ -469,6 +469,26 @@ static void it_takes_its_time(void **state)
 	check_ways(1, 0);
 }
 
+/* But not for ever: in the end it is sent the message by a request. */
+static void it_never_ends(void **state)
+{
+	enum { TOTAL_MS = 600000, BEAT_MS = TIMEOUT_MS / 2 - 100 };
+	int64_t end_ms = (int64_t)still_clock_ms + TOTAL_MS;
+
+	(void)state;
+	at.nodes[1].mute = true;
+	purge("http://h/1");
+	turn();
+	while ((int64_t)still_clock_ms < end_ms) {
+		check_ways(1, 0);
+		acknowledge(at.nodes[1].url, 11, 1, "");
+		still_clock_ms += BEAT_MS;
+		turn();
+	}
+	turn_for(100);
+	check_ways(1, 1);
+}
+
 /* It has another life: what it had acknowledged counts for nothing, and it is
  * told by a request, which shows which life that is. */
 static void it_has_restarted(void **state)
@@ -516,6 +536,7 @@ int main(void)
 		TEST(whose_acknowledgement),
 		TEST(what_is_no_acknowledgement),
 		TEST(it_takes_its_time),
+		TEST(it_never_ends),
 		TEST(it_has_restarted),
 		TEST(what_is_not_taken),
 	};
