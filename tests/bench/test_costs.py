@@ -26,12 +26,12 @@ SKIPPED = 77
 FIRST = 1001  # the number that steps.c begins with
 COUNT = 3
 
-# At most so many instructions: between what gcc 12 makes of it on x86-64 with
-# -O1 (a miss 43,300, one that may not be stored 36,700) and half as many again
-# with -O2 (a hit 11,400, 59,400, 49,800). On a machine so busy that a
-# step takes long, timers that run out meanwhile add some 2,000. System calls:
-# recv(), sendmsg() and epoll_wait(), and of a miss the origin's; it waits once
-# more, or twice, for an origin that is slow.
+# At most so many instructions: more than gcc 12 makes of it on x86-64 with -O1
+# (a miss 43,300, one that may not be stored 36,700), and less than half as many
+# again as with -O2, which would be 11,400 for a hit, 59,400 and 49,800. On a
+# machine so busy that a step takes long, timers that run out meanwhile add some
+# 2,000. System calls: recv(), sendmsg() and epoll_wait(), and of a miss the
+# origin's; it waits once more, or twice, for an origin that is slow.
 LIMITS = {
     "hit": (10500, 3),
     "miss": (54000, 10),
