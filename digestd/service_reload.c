@@ -12,7 +12,9 @@
 #include "digestd/os/notify.h"
 #include "digestd/os/troubles.h"
 #include "digestd/part_settings.h"
+#include "digestd/peers/digest_api.h"
 #include "digestd/peers/peer_follower.h"
+#include "digestd/peers/sharing.h"
 #include "digestd/proxy/worker.h"
 #include "digestd/server/server.h"
 #include "digestd/service_inside.h"
@@ -85,13 +87,24 @@ static const char another_key[] =
 	"in force everywhere; see \"Another cluster key\" in "
 	"digestd(8)";
 
-/* So that who changes the key of a cluster sees that a round has taken. */
-static void service_log_keys(const struct config *old,
-			     const struct config *next)
+/* Whose token is taken no longer does not go on reading, and is not told of
+ * what is purged. The workers have been given the tokens before. */
+static void service_end_streams(struct service *s)
 {
+	digest_api_end_streams(s->api);
+	if (s->sharing)
+		digest_api_end_streams(sharing_api(s->sharing));
+}
+
+/* Who changes the key of a cluster sees that a round has taken. */
+static void service_change_keys(struct service *s, const struct config *next)
+{
+	const struct config *old = s->config;
+
 	if (old->nkeys == next->nkeys &&
 	    !memcmp(old->keys, next->keys, sizeof(old->keys)))
 		return;
+	service_end_streams(s);
 	log_write(LOG_INFO, "reload", "the cluster key has changed: of peers "
 		  "%u %s accepted, and the first is presented to them",
 		  (unsigned)next->nkeys, next->nkeys == 1 ? "is" : "are");
@@ -126,7 +139,7 @@ static bool service_take(struct service *s, struct config *next, FILE *told)
 	applied = !service_set_members(s, next) && !service_apply(s, next);
 	if (!applied)
 		service_reload_say_lines(told, LOG_ERROR, "out of memory");
-	service_log_keys(s->config, next);
+	service_change_keys(s, next);
 	unopened = service_open_access_log(s, next);
 	if (unopened && told)
 		fprintf(told, "access_log: %s cannot be opened, and the old "

@@ -126,6 +126,10 @@ bool digest_api_array_wanted(struct digest_api *api, int64_t since_ms);
 void digest_api_on_wanted(struct digest_api *api, void (*wanted)(void *arg),
 			  void *arg);
 
+/* Ends all streams, for their readers to ask again: by now others may be let
+ * in. */
+void digest_api_end_streams(struct digest_api *api);
+
 /* From now on nobody is kept waiting: those who do are answered, and told that
  * this node drains. */
 void digest_api_drain(struct digest_api *api);

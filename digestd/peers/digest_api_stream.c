@@ -18,8 +18,8 @@
 #include "digestd/peers/peer_note.h"
 
 enum {
-	/* However much there is to tell: whose token is no longer taken, or
-	 * whose certificate, is not told for long. */
+	/* However much there is to tell: whose certificate is no longer taken
+	 * is not told for long. */
 	STREAM_LIFE_MS = 15 * 60 * 1000,
 	/* Streams that have nothing to tell say so in up to so many groups, so
 	 * that who has many does not wake up for each. */
@@ -95,6 +95,13 @@ void digest_api_wake_streams(struct digest_api *api, bool end)
 		s->ends |= end;
 		digest_stream_reply_wake(s);
 	}
+}
+
+void digest_api_end_streams(struct digest_api *api)
+{
+	pthread_mutex_lock(&api->lock);
+	digest_api_wake_streams(api, true);
+	pthread_mutex_unlock(&api->lock);
 }
 
 static void digest_stream_reply_note(struct digest_stream_reply *s,

@@ -234,6 +234,28 @@ static void test_draining_ends_it(void **state)
 	done(&y, true);
 }
 
+/* When others may be let in, those who read show their tokens again. */
+static void test_all_ask_again(void **state)
+{
+	struct exchange x, y;
+
+	(void)state;
+	publish(1);
+	ask(&x, TAG(1));
+	publish(2);
+	check_read(&x, 1, "\1", 1);
+	digest_api_end_streams(api);
+	assert_int_equal(loop_turn(loop, 0), 0);
+	assert_true(x.wakes);
+	check_read(&x, 64, "\2\0\2", 3);
+	check_over(&x);
+	done(&x, true);
+	ask(&y, TAG(2)); /* the next one begins */
+	assert_int_equal(loop_turn(loop, 0), 0);
+	check_waits(&y);
+	done(&y, true);
+}
+
 /* Whom it suspects stands between two frames, for all; and is no frame. */
 static void test_suspects_between_frames(void **state)
 {
@@ -486,6 +508,7 @@ int main(void)
 		T(test_frames_as_they_come),
 		T(test_who_gets_none),
 		T(test_draining_ends_it),
+		T(test_all_ask_again),
 		T(test_suspects_between_frames),
 		T(test_leases_between_frames),
 		T(test_notes_for_one),

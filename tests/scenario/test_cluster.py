@@ -1,5 +1,6 @@
 """Nodes that know each other: digests, remote hits, and peers gone bad."""
 
+import json
 import os
 import re
 import signal
@@ -353,21 +354,21 @@ def test_another_key_is_another_cluster(make_cluster, origin):
     assert c.nodes[1].get("/p0").source == "origin"
 
 
+def give(node, text):
+    """Its cluster key, which is in a file of its own."""
+    node.key = node.path + ".key"
+    node.options.update(cluster_key=None, cluster_key_file=node.key)
+    with open(os.open(node.key, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600),
+              "w", encoding="ascii") as f:
+        f.write(text)
+
+
 def test_a_cluster_changes_its_key(make_cluster, origin):
     """By reloads of one node after the other, in three rounds and in either
     order: nodes that have either key understand each other all the time."""
     old, new = "1" * 31 + "2", "3" * 31 + "4"
     c = make_cluster(2, placement="keep")
     c.origin_url = origin.url
-    for node in c.nodes:
-        node.key = node.path + ".key"
-        node.options.update(cluster_key=None, cluster_key_file=node.key)
-
-    def give(node, text):
-        with open(os.open(node.key, os.O_CREAT | os.O_WRONLY | os.O_TRUNC,
-                          0o600), "w", encoding="ascii") as f:
-            f.write(text)
-
     for node in c.nodes:
         give(node, old + "\n")
     c.start()
@@ -416,6 +417,31 @@ def test_a_cluster_changes_its_key(make_cluster, origin):
     until(lambda: "digest refused: its keys are made by another cluster key "
           "than ours" in b.process.logged())
     assert b.peer_status("n1")["health"] == "good"
+
+
+def test_who_keeps_the_old_key_is_let_in_no_more(make_cluster, origin):
+    """Nor is it told of anything, though it was being told when the key
+    changed: both logs say why, and the purge names it."""
+    old, new = "1" * 31 + "2", "3" * 31 + "4"
+    c = make_cluster(2)
+    c.origin_url = origin.url
+    for node in c.nodes:
+        give(node, old + "\n")
+    c.start()
+    a, b = c.nodes
+    c.wait_settled()
+    for text in (f"{old}\n{new}\nhash {old}\n", f"{new}\nhash {old}\n"):
+        give(a, text)
+        reloads = a.process.logged().count("reload: done")
+        a.process.signal(signal.SIGHUP)
+        until(lambda r=reloads: a.process.logged().count("reload: done") > r)
+    until(lambda: "peer=n1 cause=wrong-key" in b.process.logged())
+    for node, other in ((a, b), (b, a)):
+        r = request(node.admin, "/p", "PURGE",
+                    headers={"Host": "www.example.com"})
+        assert json.loads(r.body)["peers"] == {other.name: None}
+        assert f"peer {other.name} refused the purge (401): its cluster key" \
+            in node.process.logged()
 
 
 # Peers gone bad: each behaviour at objects, with a digest that promises much.
