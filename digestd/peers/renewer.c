@@ -357,23 +357,44 @@ static size_t renewer_fill_peers(struct renewer *r,
 	return n;
 }
 
+/* Takes over what the peers have granted if they are those of before. */
+static bool renewer_keep_grants(const struct renewer *r,
+				struct renewer_peer *peers, size_t n)
+{
+	if (n != r->npeers)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(peers[i].url, r->peers[i].url) != 0)
+			return false;
+	}
+	for (size_t i = 0; i < n; i++) {
+		peers[i].renewed_ms = r->peers[i].renewed_ms;
+		peers[i].answered = r->peers[i].answered;
+		peers[i].told = r->peers[i].told;
+	}
+	return true;
+}
+
 int renewer_set(struct renewer *r, const struct teller_settings *settings)
 {
 	struct renewer_peer *peers =
 		calloc(settings->npeers + 1, sizeof(*peers));
 	int64_t *renewed_ms =
 		calloc(settings->npeers + 1, sizeof(*renewed_ms));
+	size_t n;
 
 	if (!peers || !renewed_ms) {
 		free(peers);
 		free(renewed_ms);
 		return -ENOMEM;
 	}
-	serving_desk_set_end(r->desk, INT64_MIN);
+	n = renewer_fill_peers(r, settings, peers);
+	if (!renewer_keep_grants(r, peers, n))
+		serving_desk_set_end(r->desk, INT64_MIN);
 	renewer_drop_peers(r);
 	r->peers = peers;
 	r->renewed_ms = renewed_ms;
-	r->npeers = renewer_fill_peers(r, settings, peers);
+	r->npeers = n;
 	r->settings = *settings;
 	r->settings.peers = NULL; /* not needed any more */
 	renewer_on_timer(r);

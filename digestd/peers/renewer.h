@@ -22,8 +22,9 @@ struct teller_settings;
 int renewer_new(struct teller *teller, struct serving_desk *desk,
 		const struct teller_settings *settings, struct renewer **out);
 
-/* Other peers, or others of their settings: the lease is to be renewed by them.
- * Returns 0 or -ENOMEM, and then they are those of before. */
+/* Other peers, or others of their settings. Where the peers are the same, in
+ * the same order, what they have granted holds; else the lease is to be renewed
+ * by all of them. Returns 0 or -ENOMEM, and then all is as before. */
 int renewer_set(struct renewer *r, const struct teller_settings *settings);
 
 /* *r becomes null; null is allowed. Before the teller's end. */

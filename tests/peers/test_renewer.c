@@ -253,6 +253,32 @@ static void it_ends_and_comes_back(void **state)
 	await_serving(true);
 }
 
+/* New settings of the same peers cost no lease; other peers do. */
+static void new_settings(void **state)
+{
+	struct upstream peers[PEERS];
+	struct teller_settings s = settings_of(peers);
+
+	(void)state;
+	start(ANSWERS, ANSWERS);
+	await_serving(true);
+	assert_int_equal(renewer_set(at.renewer, &s), 0);
+	assert_true(serving_desk_may_serve(at.desk));
+	at.peers[0].manner = at.peers[1].manner = REFUSES;
+	await_serving(false); /* in time */
+	at.peers[0].manner = at.peers[1].manner = ANSWERS;
+	await_serving(true);
+	s = settings_of(peers);
+	peers[1].url = at.peers[0].url;
+	assert_int_equal(renewer_set(at.renewer, &s), 0);
+	assert_false(serving_desk_may_serve(at.desk));
+	await_serving(true);
+	s = settings_of(peers);
+	s.npeers = PEERS - 1;
+	assert_int_equal(renewer_set(at.renewer, &s), 0);
+	assert_false(serving_desk_may_serve(at.desk));
+}
+
 /* An answer that says nothing of the lease, or is damaged, renews nothing. */
 static void what_is_no_answer(void **state)
 {
@@ -333,6 +359,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(both_grant),
 		TEST(it_ends_and_comes_back),
+		TEST(new_settings),
 		TEST(what_is_no_answer),
 		TEST(what_peers_know_comes_first),
 		TEST(what_nobody_knows),
