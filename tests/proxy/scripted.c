@@ -3,6 +3,7 @@
  */
 #include "tests/proxy/scripted.h"
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +11,8 @@
 #include <unistd.h>
 
 #include "tests/loopback.h"
+
+enum { CONNECTIONS = 8 }; /* that have not asked yet */
 
 /* Until the end of a request's head; false: there is none. */
 static bool scripted_read(int fd)
@@ -42,23 +45,50 @@ static void scripted_say(int fd, const char *text)
 	}
 }
 
+/* Answers who has asked for something, and waits until it is gone. */
+static void scripted_serve(const struct scripted *s, int fd, size_t *turn)
+{
+	char rest;
+
+	if (scripted_read(fd)) {
+		scripted_say(fd, s->texts[*turn]);
+		*turn += *turn + 1 < SCRIPTED_MAX && s->texts[*turn + 1];
+	}
+	shutdown(fd, SHUT_WR);
+	while (recv(fd, &rest, 1, 0) > 0)
+		continue;
+	close(fd);
+}
+
+/* Nodes keep connections ready on which they may never ask: these keep nobody
+ * waiting who does. */
 static void *scripted_run(void *arg)
 {
 	struct scripted *s = arg;
+	struct pollfd at[1 + CONNECTIONS] = {
+		{ .fd = s->listen_fd, .events = POLLIN }
+	};
+	nfds_t n = 1;
 	size_t turn = 0;
-	char rest;
-	int fd;
+	int fd = 0;
 
-	while ((fd = accept(s->listen_fd, NULL, NULL)) >= 0) {
-		if (scripted_read(fd)) {
-			scripted_say(fd, s->texts[turn]);
-			turn += turn + 1 < SCRIPTED_MAX && s->texts[turn + 1];
+	while (fd >= 0 && poll(at, n, -1) > 0) {
+		for (nfds_t i = n; --i > 0;) {
+			if (!at[i].revents)
+				continue;
+			scripted_serve(s, at[i].fd, &turn);
+			at[i] = at[--n];
 		}
-		shutdown(fd, SHUT_WR);
-		while (recv(fd, &rest, 1, 0) > 0)
+		if (!at[0].revents)
 			continue;
-		close(fd);
+		fd = accept(s->listen_fd, NULL, NULL);
+		if (fd >= 0 && n <= CONNECTIONS)
+			at[n++] = (struct pollfd){ .fd = fd, .events = POLLIN };
+		else if (fd >= 0)
+			close(fd);
 	}
+	while (n-- > 1)
+		close(at[n].fd);
 	return arg;
 }
 

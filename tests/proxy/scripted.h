@@ -1,6 +1,6 @@
 /*
- * A server that says what a test wants, whatever it is asked: one connection
- * after the other, each for one answer.
+ * A server that says what a test wants, whatever it is asked: one request after
+ * the other, each on a connection of its own.
  */
 #ifndef TESTS_PROXY_SCRIPTED_H
 #define TESTS_PROXY_SCRIPTED_H
