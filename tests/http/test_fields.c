@@ -355,6 +355,33 @@ static void an_emptied_list_keeps_its_memory(void **state)
 	}
 }
 
+/* What a list says of its memory is what it has asked for: while its lines are
+ * in a block, and once they have moved. */
+static void it_knows_what_it_takes(void **state)
+{
+	static const unsigned counts[] = { 1, 16, 17, 32 };
+	char value[200];
+
+	(void)state;
+	memset(value, 'v', sizeof(value));
+	for (size_t i = 0; i < NROWS(counts); i++) {
+		struct fields f, copy;
+
+		alloc_bytes();
+		fields_init(&f);
+		for (unsigned n = 0; n < counts[i]; n++)
+			assert_int_equal(fields_add_n(&f, "Name", 4, value,
+						      sizeof(value)), 0);
+		assert_int_equal(fields_memory(&f), alloc_bytes());
+		assert_int_equal(fields_copy(&f, &copy), 0);
+		assert_int_equal(fields_memory(&copy), alloc_bytes());
+		fields_fit(&f);
+		assert_int_equal(fields_memory(&f), alloc_bytes());
+		fields_free(&copy);
+		fields_free(&f);
+	}
+}
+
 static int lower_of(int c)
 {
 	return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
@@ -394,6 +421,7 @@ int main(void)
 		cmocka_unit_test(same_but_for_case),
 		cmocka_unit_test(a_copy_has_text_of_its_own),
 		cmocka_unit_test(an_emptied_list_keeps_its_memory),
+		cmocka_unit_test(it_knows_what_it_takes),
 		cmocka_unit_test(lines),
 		cmocka_unit_test(names_of_one_bit),
 		cmocka_unit_test(values_do_not_move),
