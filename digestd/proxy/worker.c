@@ -283,7 +283,8 @@ static int worker_post_view(struct worker *worker, struct peerset *view,
 
 	if (!news)
 		return -ENOMEM;
-	news->view = view ? peerset_ref(view) : NULL;
+	/* who has no peers need not ask any, nor keep leases for them */
+	news->view = view && peerset_count(view) ? peerset_ref(view) : NULL;
 	loop_post(worker->loop, &news->call);
 	return 0;
 }
