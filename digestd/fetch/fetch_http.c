@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "digestd/fetch/fetch_head.h"
-#include "digestd/fetch/fetch_url.h"
 #include "digestd/os/memory.h"
 #include "digestd/tls/tls_client.h"
 
@@ -436,13 +435,15 @@ static int fetch_http_start(struct fetch_means *means,
 			    const struct fetch_callbacks *callbacks, void *arg,
 			    struct fetch **out)
 {
-	struct fetch_url url;
+	struct fetch_url room;
+	const struct fetch_url *url = fetch_urls_read(&means->urls,
+						      request->url, &room);
 	struct transfer *f;
 	int err = 0;
 
-	if (!fetch_url_read(request->url, &url))
+	if (!url)
 		return -EINVAL;
-	f = fetch_http_make(request, &url);
+	f = fetch_http_make(request, url);
 	if (!f)
 		return -ENOMEM;
 	f->means = means;
@@ -451,7 +452,7 @@ static int fetch_http_start(struct fetch_means *means,
 	f->started_ms = transfer_now_ms(f);
 	fetch_list(&means->fetches, &f->fetch);
 	fetch_http_start_timers(f, request->limits);
-	if (url.https)
+	if (url->https)
 		err = fetch_http_set_tls(f, request->tls);
 	if (!err)
 		err = fetch_http_ask(f);
@@ -527,6 +528,7 @@ static int fetch_http_open_means(struct loop *loop, unsigned max_per_host,
 	means->fetches = NULL;
 	means->tls = NULL;
 	means->calling = false;
+	means->urls = (struct fetch_urls){ 0 };
 	*out = means;
 	return 0;
 }

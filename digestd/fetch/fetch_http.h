@@ -9,6 +9,7 @@
 #include "digestd/http/response.h"
 #include "digestd/fetch/fetch_pool.h"
 #include "digestd/fetch/fetch_spare.h"
+#include "digestd/fetch/fetch_url.h"
 #include "digestd/fetch/fetch_way.h"
 
 enum { FETCH_BUFFER_BYTES = 65536 };
@@ -20,6 +21,7 @@ struct fetch_means {
 	struct fetch *fetches;
 	struct tls_client *tls; /* for who brings none; null: not made yet */
 	bool calling;           /* a callback of a fetch runs */
+	struct fetch_urls urls;
 	char in[FETCH_BUFFER_BYTES];  /* what a callback may see at once */
 	char out[FETCH_BUFFER_BYTES]; /* of a request, to be sent at once */
 };

@@ -4,6 +4,7 @@
  */
 #include "digestd/fetch/fetch_url.h"
 
+#include <stdint.h>
 #include <string.h>
 #include <strings.h>
 
@@ -85,4 +86,24 @@ bool fetch_url_read(const char *text, struct fetch_url *url)
 	if (url->target.len && *at != '/')
 		return false; /* "?query", and what is no URL */
 	return fetch_url_is_visible(at, url->target.len);
+}
+
+const struct fetch_url *fetch_urls_read(struct fetch_urls *urls,
+					const char *text,
+					struct fetch_url *room)
+{
+	const size_t at = ((uintptr_t)text >> 4) % FETCH_URLS_KNOWN;
+	const size_t bytes = strlen(text) + 1;
+	char *known = urls->known[at].text;
+
+	if (bytes > 1 && bytes <= FETCH_URLS_BYTES &&
+	    !memcmp(known, text, bytes))
+		return &urls->known[at].url;
+	if (!fetch_url_read(text, room))
+		return NULL;
+	if (bytes > FETCH_URLS_BYTES)
+		return room;
+	memcpy(known, text, bytes);
+	(void)fetch_url_read(known, &urls->known[at].url);
+	return &urls->known[at].url;
 }

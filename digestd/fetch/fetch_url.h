@@ -23,4 +23,24 @@ struct fetch_url {
  */
 bool fetch_url_read(const char *text, struct fetch_url *url);
 
+/*
+ * URLs that were taken apart before: most fetches go to the same few, each of
+ * whose texts stays where it is. All zero at first.
+ */
+enum { FETCH_URLS_KNOWN = 8, FETCH_URLS_BYTES = 128 };
+struct fetch_urls {
+	struct {
+		char text[FETCH_URLS_BYTES]; /* empty: none */
+		struct fetch_url url;        /* lies in it */
+	} known[FETCH_URLS_KNOWN];
+};
+
+/*
+ * As fetch_url_read(); what it returns is as good as the next call, lies in
+ * *urls or *room, and is null where that returns false.
+ */
+const struct fetch_url *fetch_urls_read(struct fetch_urls *urls,
+					const char *text,
+					struct fetch_url *room);
+
 #endif

@@ -20,6 +20,7 @@
 #include "digestd/fetch/fetch_pool.h"
 #include "digestd/fetch/fetch_tickets.h"
 #include "digestd/fetch/fetch_tls.h"
+#include "digestd/fetch/fetch_url.h"
 #include "digestd/fetch/fetch_way.h"
 #include "digestd/http/fields.h"
 #include "digestd/os/loop.h"
@@ -430,6 +431,52 @@ static void a_full_socket_takes_no_more(void **state)
 	close(conn.watch.fd);
 }
 
+/* What a place had before is not what is there now; what is long is read each
+ * time. */
+static void urls_are_taken_apart_once(void **state)
+{
+	static const char *const texts[] = {
+		"http://a.example:81/x", "http://b.example/yy", "http://b",
+		"https://b.example/yy",	 "http://a.example:81/x",
+	};
+	static char room[400];
+	struct fetch_urls urls = { 0 };
+	struct fetch_url own, known;
+	const struct fetch_url *got, *first;
+
+	(void)state;
+	assert_null(fetch_urls_read(&urls, "", &own));
+	for (size_t i = 0; i < NROWS(texts); i++) {
+		strcpy(room, texts[i]); /* all in one place */
+		got = fetch_urls_read(&urls, room, &own);
+		assert_non_null(got);
+		assert_true(fetch_url_read(room, &known));
+		assert_int_equal(got->https, known.https);
+		assert_int_equal(got->place.port, known.place.port);
+		assert_int_equal(got->place.host_len, known.place.host_len);
+		assert_memory_equal(got->place.host, known.place.host,
+				    known.place.host_len);
+		assert_int_equal(got->authority.len, known.authority.len);
+		assert_int_equal(got->target.len, known.target.len);
+		memset(room, '?', sizeof(room)); /* it is not needed */
+		assert_memory_equal(got->target.at, texts[i] +
+				    strlen(texts[i]) - got->target.len,
+				    got->target.len);
+		strcpy(room, texts[i]);
+		first = got;
+		assert_ptr_equal(fetch_urls_read(&urls, room, &own), first);
+		strcpy(room, "ftp://a");
+		assert_null(fetch_urls_read(&urls, room, &own));
+	}
+	memset(room, 'a', sizeof(room));
+	memcpy(room, "http://a/", 9);
+	room[FETCH_URLS_BYTES] = '\0';
+	assert_ptr_equal(fetch_urls_read(&urls, room, &own), &own);
+	assert_int_equal(own.target.len, FETCH_URLS_BYTES - 8);
+	room[FETCH_URLS_BYTES - 1] = '\0';
+	assert_ptr_not_equal(fetch_urls_read(&urls, room, &own), &own);
+}
+
 static int set_up(void **state)
 {
 	certificate_make(&ca, NULL, NULL, time(NULL) + 3600);
@@ -455,6 +502,7 @@ int main(void)
 		cmocka_unit_test(hosts_need_memory),
 		cmocka_unit_test(authorities_need_memory),
 		cmocka_unit_test(places_that_are_addresses),
+		cmocka_unit_test(urls_are_taken_apart_once),
 		cmocka_unit_test(plain_bytes_come_and_go),
 		cmocka_unit_test(a_full_socket_takes_no_more),
 	};
