@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "digestd/http/decimal.h"
 
 struct prefix4 {
 	uint32_t net;
@@ -116,12 +115,21 @@ bool address_is_public(const struct sockaddr *addr)
 }
 
 /* inet_ntop() does it with sprintf(), and once for each miss. */
+static char *address_write_byte(unsigned byte, char *text)
+{
+	if (byte >= 100)
+		*text++ = (char)('0' + byte / 100);
+	if (byte >= 10)
+		*text++ = (char)('0' + byte / 10 % 10);
+	*text++ = (char)('0' + byte % 10);
+	return text;
+}
+
 static void address_write4(const uint8_t *bytes, char *text)
 {
 	for (int i = 0; i < 4; i++) {
-		text += decimal_write(bytes[i], text);
-		if (i < 3)
-			*text++ = '.';
+		text = address_write_byte(bytes[i], text);
+		*text++ = i < 3 ? '.' : '\0';
 	}
 }
 
