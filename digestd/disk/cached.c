@@ -314,15 +314,12 @@ static void cached_free_body(struct cached *c)
 	}
 }
 
-void cached_unref(struct cached **c)
+void cached_release(struct cached *c)
 {
-	struct cached *gone = *c;
-
-	*c = NULL;
-	if (!gone || __atomic_sub_fetch(&gone->refs, 1, __ATOMIC_ACQ_REL))
+	if (__atomic_sub_fetch(&c->refs, 1, __ATOMIC_ACQ_REL))
 		return;
-	cached_free_body(gone);
-	if (gone->varies)
-		fields_free(cached_selecting_of(gone));
-	free(gone);
+	cached_free_body(c);
+	if (c->varies)
+		fields_free(cached_selecting_of(c));
+	free(c);
 }

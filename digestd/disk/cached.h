@@ -150,7 +150,16 @@ int cached_fields(const struct cached *c, struct fields *f);
 /* One user more; returns c. */
 struct cached *cached_ref(struct cached *c);
 
-/* One user less; the last one frees. *c becomes null; null is allowed. */
-void cached_unref(struct cached **c);
+/* One user less; the last one frees. *c becomes null; null is allowed, and what
+ * it mostly is. */
+void cached_release(struct cached *c);
+static inline void cached_unref(struct cached **c)
+{
+	struct cached *gone = *c;
+
+	*c = NULL;
+	if (gone)
+		cached_release(gone);
+}
 
 #endif

@@ -56,10 +56,8 @@ static void fields_free_newer(struct fields *f)
 	}
 }
 
-void fields_free(struct fields *f)
+void fields_release(struct fields *f)
 {
-	if (!f->blocks) /* nor are there lines */
-		return;
 	fields_free_newer(f);
 	if (!fields_lines_are_in(f, f->blocks))
 		free(f->lines);
@@ -315,6 +313,19 @@ int fields_copy(const struct fields *f, struct fields *copy)
 	return -ENOMEM;
 }
 
+int fields_lend(const struct fields *f, struct fields *copy)
+{
+	fields_init(copy);
+	/* some will be added: that is why it is wanted */
+	if (fields_grow_lines(copy, (size_t)f->nlines + 1))
+		return -ENOMEM;
+	if (f->nlines)
+		memcpy(copy->lines, f->lines, f->nlines * sizeof(*f->lines));
+	copy->nlines = f->nlines;
+	copy->names = f->names;
+	return 0;
+}
+
 /* Bytes of all names and values, with their zeros. */
 static size_t fields_text_of(const struct fields *f)
 {
@@ -369,6 +380,23 @@ size_t fields_lines(const struct fields *f, const char *name)
 	return n;
 }
 
+bool fields_are(const struct fields *f, const char *name, const char *value)
+{
+	const size_t len = strlen(name), value_len = strlen(value);
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->nlines; i++) {
+		const struct field *line = &f->lines[i];
+
+		if (!field_has_name(line, name, len))
+			continue;
+		if (n++ || line->value_len != value_len ||
+		    memcmp(line->value, value, value_len) != 0)
+			return false;
+	}
+	return n;
+}
+
 const char *field_skip_quoted(const char *at, const char *end)
 {
 	while (++at < end && *at != '"')
@@ -413,7 +441,7 @@ bool fields_has_token(const struct fields *f, const char *name,
 
 bool field_is_token(const char *s, size_t len)
 {
-	return len > 0 && octets_skip(s, s + len, OCTETS_TOKEN) == s + len;
+	return octets_are_token(s, len);
 }
 
 int64_t field_seconds(struct field_part part)

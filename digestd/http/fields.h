@@ -56,8 +56,14 @@ extern const struct fields fields_none;
 /* Makes an empty list. Allocates nothing, cannot fail. */
 void fields_init(struct fields *f);
 
-/* Releases everything; the list is empty again. */
-void fields_free(struct fields *f);
+/* Releases everything; the list is empty again. Of one that has nothing, which
+ * most are that a request frees, nothing is to be done. */
+void fields_release(struct fields *f);
+static inline void fields_free(struct fields *f)
+{
+	if (f->blocks) /* else there are no lines either */
+		fields_release(f);
+}
 
 /* Empties the list and keeps its memory. */
 void fields_clear(struct fields *f);
@@ -134,6 +140,13 @@ int fields_set(struct fields *f, const char *name, const char *value);
 int fields_copy(const struct fields *f, struct fields *copy);
 
 /*
+ * Makes *copy, which is overwritten, a list with the same lines, whose text
+ * stays that of f: f is neither changed nor freed before the copy. Returns 0
+ * or -ENOMEM.
+ */
+int fields_lend(const struct fields *f, struct fields *copy);
+
+/*
  * Gives back the memory that a list does not need which is to be kept: its
  * lines move. Without memory to move them to, it stays as it is.
  */
@@ -150,6 +163,9 @@ static inline const char *fields_get(const struct fields *f, const char *name)
 	return fields_may_have(f, name) ? fields_find(f, name, strlen(name))
 					: NULL;
 }
+
+/* Whether there is one line of a name, with exactly this value. */
+bool fields_are(const struct fields *f, const char *name, const char *value);
 
 /* Number of lines of a name. */
 size_t fields_lines(const struct fields *f, const char *name);

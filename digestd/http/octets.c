@@ -114,3 +114,34 @@ bool octets_same(const char *a, const char *b, size_t len)
 	return octets_same_word(octets_load8(a + len - 8),
 				octets_load8(b + len - 8));
 }
+
+/* Whether one of eight bytes is CR or LF. */
+static bool octets_line_end_in(uint64_t word)
+{
+	const uint64_t each = UINT64_C(0x0101010101010101);
+	const uint64_t cr = word ^ each * '\r', lf = word ^ each * '\n';
+
+	/* a byte that has become 0 borrows from its upper bit */
+	return ((cr - each) & ~cr & each * 0x80) |
+	       ((lf - each) & ~lf & each * 0x80);
+}
+
+bool octets_have_line_end_portable(const char *at, size_t len)
+{
+	size_t i = 0;
+
+	if (len < 4)
+		return octets_line_end_in(octets_load1(at, len));
+	if (len < 8)
+		return octets_line_end_in(octets_load4(at, len));
+	for (; i + 8 < len; i += 8) {
+		if (octets_line_end_in(octets_load8(at + i)))
+			return true;
+	}
+	return octets_line_end_in(octets_load8(at + len - 8));
+}
+
+bool octets_are_token_portable(const char *at, size_t len)
+{
+	return len && octets_skip(at, at + len, OCTETS_TOKEN) == at + len;
+}

@@ -56,6 +56,16 @@ static inline const char *octets_skip(const char *at, const char *end,
  */
 bool octets_same(const char *a, const char *b, size_t len);
 
+/* Whether a text of so many bytes has a CR or an LF; whether it is a token: at
+ * least one byte, and all of OCTETS_TOKEN. Each request that is sent is asked
+ * that of all its fields. */
+static inline bool octets_have_line_end(const char *at, size_t len);
+static inline bool octets_are_token(const char *at, size_t len);
+
+/* The same, by words and byte by byte. */
+bool octets_have_line_end_portable(const char *at, size_t len);
+bool octets_are_token_portable(const char *at, size_t len);
+
 /* As octets_skip() for OCTETS_VALUE, in whichever way is faster here. */
 static inline const char *octets_skip_value(const char *at, const char *end);
 
@@ -65,12 +75,34 @@ const char *octets_skip_value_portable(const char *at, const char *end);
 #ifdef __SSE2__
 /* The same, 16 bytes at a time; never reads past the end. */
 const char *octets_skip_value_sse2(const char *at, const char *end);
+bool octets_have_line_end_sse2(const char *at, size_t len);
+bool octets_are_token_sse2(const char *at, size_t len);
+
+static inline bool octets_have_line_end(const char *at, size_t len)
+{
+	return octets_have_line_end_sse2(at, len);
+}
+
+static inline bool octets_are_token(const char *at, size_t len)
+{
+	return octets_are_token_sse2(at, len);
+}
 
 static inline const char *octets_skip_value(const char *at, const char *end)
 {
 	return octets_skip_value_sse2(at, end);
 }
 #else
+static inline bool octets_have_line_end(const char *at, size_t len)
+{
+	return octets_have_line_end_portable(at, len);
+}
+
+static inline bool octets_are_token(const char *at, size_t len)
+{
+	return octets_are_token_portable(at, len);
+}
+
 static inline const char *octets_skip_value(const char *at, const char *end)
 {
 	return octets_skip_value_portable(at, end);

@@ -4,6 +4,7 @@
 #include "tests/unit.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/codec/alloc.h"
@@ -415,9 +416,86 @@ static void same_but_for_case(void **state)
 	}
 }
 
+/* Each byte, in each place of texts that are read in different ways. */
+static void bytes_of_fields(void **state)
+{
+	(void)state;
+	assert_false(octets_have_line_end("", 0));
+	assert_false(octets_have_line_end_portable("", 0));
+	assert_false(octets_are_token("", 0));
+	for (size_t len = 1; len <= 40; len++) {
+		for (size_t at = 0; at < len; at++) {
+			char *text = malloc(len); /* with nothing behind it */
+
+			memset(text, 'q', len);
+			for (int c = 0; c < 256; c++) {
+				bool ends = c == '\r' || c == '\n';
+				bool token = octets_has(OCTETS_TOKEN, (char)c);
+
+				text[at] = (char)c;
+				if (octets_have_line_end(text, len) != ends ||
+				    octets_have_line_end_portable(text, len) !=
+					    ends ||
+				    octets_are_token(text, len) != token ||
+				    octets_are_token_portable(text, len) !=
+					    token)
+					fail_msg("%zu, %zu: %d", len, at, c);
+			}
+			free(text);
+		}
+	}
+}
+
+/* A list that has its text from another one, and lines of its own. */
+static void a_list_is_lent(void **state)
+{
+	struct fields f, lent;
+
+	(void)state;
+	fields_init(&f);
+	assert_int_equal(fields_lend(&f, &lent), 0);
+	assert_int_equal(fields_count(&lent), 0);
+	fields_free(&lent);
+	for (int i = 0; i < 40; i++)
+		assert_int_equal(fields_add(&f, i % 2 ? "Odd" : "Even", "x"),
+				 0);
+	assert_int_equal(fields_lend(&f, &lent), 0);
+	assert_ptr_equal(fields_get(&lent, "odd"), fields_get(&f, "odd"));
+	assert_int_equal(fields_set(&lent, "Even", "y"), 0);
+	assert_int_equal(fields_add(&lent, "Other", "z"), 0);
+	assert_int_equal(fields_count(&lent), 22);
+	assert_string_equal(fields_get(&lent, "even"), "y");
+	assert_int_equal(fields_count(&f), 40);
+	assert_string_equal(fields_get(&f, "even"), "x");
+	assert_null(fields_get(&f, "other"));
+	fields_free(&lent);
+	assert_string_equal(fields_get(&f, "odd"), "x");
+	fields_free(&f);
+}
+
+static void one_line_of_a_name(void **state)
+{
+	struct fields f;
+
+	(void)state;
+	fields_init(&f);
+	assert_false(fields_are(&f, "Host", "a"));
+	assert_int_equal(fields_add(&f, "host", "a"), 0);
+	assert_int_equal(fields_add(&f, "Hosts", "a"), 0);
+	assert_true(fields_are(&f, "Host", "a"));
+	assert_false(fields_are(&f, "Host", "A"));
+	assert_false(fields_are(&f, "Host", "ab"));
+	assert_int_equal(fields_add(&f, "Host", "a"), 0);
+	assert_false(fields_are(&f, "Host", "a"));
+	fields_free(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_list_is_lent),
+		cmocka_unit_test(bytes_of_fields),
+		cmocka_unit_test(one_line_of_a_name),
 		cmocka_unit_test(same_but_for_case),
 		cmocka_unit_test(a_copy_has_text_of_its_own),
 		cmocka_unit_test(an_emptied_list_keeps_its_memory),
