@@ -89,8 +89,11 @@ void fetch_unlist(struct fetch *f)
 /* With underscores, too: some origins read these as hyphens. */
 static bool fetch_has_name(const struct field *field, const char *lower)
 {
-	return field->name_len == strlen(lower) &&
-	       field_name_begins(field->name, field->name_len, lower);
+	const size_t len = strlen(lower);
+
+	return field_has_name(field, lower, len) ||
+	       (field->name_len == len &&
+		field_name_begins(field->name, len, lower));
 }
 
 bool fetch_is_framing(const struct field *field)
@@ -130,7 +133,16 @@ bool fetch_expects_continue(const struct fetch_request *r)
 
 static bool fetch_is_clean(const char *text)
 {
-	return !text[strcspn(text, "\r\n")];
+	return !octets_have_line_end(text, strlen(text));
+}
+
+/* The same, and it ends where it is to end. */
+static bool fetch_is_target(const char *text)
+{
+	const size_t len = strlen(text);
+
+	return octets_skip(text, text + len, OCTETS_TARGET) == text + len ||
+	       !text[strcspn(text, " \t\r\n")];
 }
 
 static bool fetch_is_sane(const struct fetch_request *r)
@@ -138,13 +150,13 @@ static bool fetch_is_sane(const struct fetch_request *r)
 	if (!field_is_token(r->method, strlen(r->method)) ||
 	    !fetch_is_clean(r->url) ||
 	    (r->upgrade && !fetch_is_clean(r->upgrade)) ||
-	    (r->target && r->target[strcspn(r->target, " \t\r\n")]))
+	    (r->target && !fetch_is_target(r->target)))
 		return false;
 	for (size_t i = 0; r->fields && i < fields_count(r->fields); i++) {
 		const struct field *field = fields_at(r->fields, i);
 
 		if (!field_is_token(field->name, field->name_len) ||
-		    !fetch_is_clean(field->value))
+		    octets_have_line_end(field->value, field->value_len))
 			return false;
 	}
 	return true;
