@@ -31,7 +31,8 @@ static int forward_mark(struct fields *out, const struct forward_request *how)
 {
 	if (!how->minor) /* whoever speaks 1.0 expects nothing */
 		fields_remove(out, "Expect");
-	if (fields_set(out, "Host", how->host) ||
+	if ((!fields_are(out, "Host", how->host) && /* only saves time */
+	     fields_set(out, "Host", how->host)) ||
 	    via_append(out, forward_version(how), how->node) ||
 	    via_cdn_loop(out, how->node)) {
 		fields_free(out);
