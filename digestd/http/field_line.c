@@ -114,11 +114,8 @@ static enum field_line_event field_line_step(struct field_line *l,
 	return field_line_end(l, *at);
 }
 
-/*
- * A line that is here whole, and as most are: the same as all of its steps, in
- * half the time. False, and nothing has changed: it is none of these.
- */
-static bool field_line_read_whole(struct field_line *l, const char *line,
+/* The same as all of its steps, in half the time. */
+bool field_line_read_whole(struct field_line *l, const char *line,
 				  size_t len)
 {
 	const char *end = line + len;

@@ -38,6 +38,13 @@ enum field_line_event field_line_read(struct field_line *l, const char *line,
 				      size_t len, bool strict);
 
 /*
+ * Reads a line from its beginning that is here with its end, and as nearly all
+ * are: a name, a colon, a value, CR LF. l is all zero. False, and nothing has
+ * changed: it is none of these, or none at all.
+ */
+bool field_line_read_whole(struct field_line *l, const char *line, size_t len);
+
+/*
  * The line ends with the bytes that were read: somebody else found its end,
  * and cut it off. Returns FIELD_LINE_DONE or FIELD_LINE_BAD.
  */

@@ -361,12 +361,39 @@ static enum response_event response_read_line(struct response *r,
 	return response_read_field(r, line);
 }
 
+/* Lines of a header that are here whole, and as most are: the same as each of
+ * them, without its end being looked for first. */
+static enum response_event response_read_whole(struct response *r,
+					       struct response_bytes *in)
+{
+	for (;;) {
+		const size_t len = in->len < r->header_left ? in->len :
+							      r->header_left;
+		struct field_line l = { 0 };
+
+		if (!field_line_read_whole(&l, in->at, len))
+			return RESPONSE_MORE;
+		if (fields_add_n(&r->fields, in->at, l.name_len,
+				 in->at + l.value_at, l.value_len))
+			return response_no_memory(r);
+		in->at += l.at;
+		in->len -= l.at;
+		r->header_left -= l.at;
+	}
+}
+
 static enum response_event response_read_lines(struct response *r,
 					       struct response_bytes *in)
 {
 	struct line line;
-	int err = response_take_line(r, in, &line);
+	int err;
 
+	if (r->state == RESPONSE_AT_FIELD && !r->nheld &&
+	    response_read_whole(r, in) != RESPONSE_MORE)
+		return RESPONSE_NOMEM;
+	if (!in->len)
+		return RESPONSE_MORE;
+	err = response_take_line(r, in, &line);
 	if (err == -EAGAIN)
 		return RESPONSE_MORE;
 	if (err)
