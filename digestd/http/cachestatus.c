@@ -12,18 +12,23 @@
 enum { MAX_MEMBER = 1024 };
 
 struct member {
-	char text[MAX_MEMBER];
-	size_t len;
+	char *at, *end;
 };
 
-/* As much as there is room for. */
-static void cachestatus_put_n(struct member *m, const char *text, size_t len)
+/* As much as there is room for. Inline, as most texts are constants, of which
+ * a copy is two moves. */
+static inline void cachestatus_put_n(struct member *m, const char *text,
+				     size_t len)
 {
-	size_t room = sizeof(m->text) - 1 - m->len;
+	const size_t room = (size_t)(m->end - m->at);
 
-	len = len < room ? len : room;
-	memcpy(m->text + m->len, text, len);
-	m->len += len;
+	if (len > room) {
+		memcpy(m->at, text, room);
+		m->at = m->end;
+		return;
+	}
+	memcpy(m->at, text, len);
+	m->at += len;
 }
 
 static inline void cachestatus_put(struct member *m, const char *text)
@@ -31,14 +36,10 @@ static inline void cachestatus_put(struct member *m, const char *text)
 	cachestatus_put_n(m, text, strlen(text));
 }
 
-static void cachestatus_put_number(struct member *m, const char *name,
-				   int64_t number)
+static void cachestatus_put_number(struct member *m, int64_t number)
 {
-	char text[DECIMAL_BYTES];
-	size_t len = decimal_write(number, text);
-
-	cachestatus_put(m, name);
-	cachestatus_put_n(m, text, len);
+	if (m->end - m->at >= DECIMAL_BYTES)
+		m->at += decimal_write(number, m->at);
 }
 
 /* A quoted string of structured fields (RFC 9651, 3.3.3). */
@@ -125,15 +126,19 @@ int cachestatus_append(struct fields *f, const struct cachestatus *s)
 {
 	const char *usable = cachestatus_usable_text(s->usable);
 	bool forwarded = s->how == CACHESTATUS_FORWARDED;
-	struct member m;
+	char text[MAX_MEMBER];
+	struct member m = { text, text + sizeof(text) - 1 };
 
-	m.len = 0;
 	cachestatus_put_name(&m, s->node);
 	cachestatus_put_fwd(&m, s);
-	if (forwarded && s->fwd_status)
-		cachestatus_put_number(&m, "; fwd-status=", s->fwd_status);
-	if (s->ttl_s != CACHESTATUS_NO_TTL)
-		cachestatus_put_number(&m, "; ttl=", s->ttl_s);
+	if (forwarded && s->fwd_status) {
+		cachestatus_put(&m, "; fwd-status=");
+		cachestatus_put_number(&m, s->fwd_status);
+	}
+	if (s->ttl_s != CACHESTATUS_NO_TTL) {
+		cachestatus_put(&m, "; ttl=");
+		cachestatus_put_number(&m, s->ttl_s);
+	}
 	if (s->how == CACHESTATUS_OWN && usable) {
 		cachestatus_put(&m, "; usable=");
 		cachestatus_put(&m, usable);
@@ -148,7 +153,7 @@ int cachestatus_append(struct fields *f, const struct cachestatus *s)
 				       s->peer ? s->peer : s->detail);
 	}
 	return fields_add_n(f, "Cache-Status", sizeof("Cache-Status") - 1,
-			    m.text, m.len);
+			    text, (size_t)(m.at - text));
 }
 
 /* The reason that a parameter's value stands for. */

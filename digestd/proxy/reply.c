@@ -19,9 +19,10 @@ static int reply_set_age(struct fields *f, const struct freshness *freshness,
 			 int64_t at_s)
 {
 	char text[DECIMAL_BYTES];
+	const size_t len = decimal_write(freshness_age(freshness, at_s), text);
 
-	decimal_write(freshness_age(freshness, at_s), text);
-	return fields_set(f, "Age", text);
+	fields_remove(f, "Age");
+	return fields_add_n(f, "Age", 3, text, len);
 }
 
 /* Age, Via and Cache-Status: what each reply carries of this node. */
@@ -74,7 +75,7 @@ static int reply_stored_fields(const struct request *r, const struct cached *c,
 
 	if (fill && fill->stored == c && !c->sliced &&
 	    !fields_count(&fill->withheld))
-		return fields_copy(&fill->response, f);
+		return fields_lend(&fill->response, f);
 	return cached_fields(c, f);
 }
 
@@ -476,7 +477,7 @@ static int reply_fetched_fields(const struct request *r, struct fields *f)
 		.detail = fill->beats ? "hedge" : NULL,
 	};
 
-	if (fields_copy(&fill->response, f))
+	if (fields_lend(&fill->response, f))
 		return -1;
 	if (fill->tunnel && !via_append(f, "1.1", r->q->settings->node))
 		return 0;
