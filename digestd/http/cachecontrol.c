@@ -97,7 +97,8 @@ static size_t cachecontrol_find(struct field_part name)
 		return NDIRECTIVES;
 	while (i < NDIRECTIVES &&
 	       (name.len != directives[i].len ||
-		strncasecmp(name.at, directives[i].name, name.len)))
+		((*name.at ^ *directives[i].name) & ~0x20) ||
+		!octets_same(name.at, directives[i].name, name.len)))
 		i++;
 	return i;
 }
