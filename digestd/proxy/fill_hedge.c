@@ -98,7 +98,7 @@ void fill_hedge_begin(struct fill *f)
 	fill_ask_origin(hedge);
 }
 
-void fill_hedge_end(struct fill *f)
+static void fill_hedge_cancel(struct fill *f)
 {
 	struct fill *hedge = f->hedge;
 	const struct node_fill_input left = {
@@ -106,10 +106,14 @@ void fill_hedge_end(struct fill *f)
 		.now_ms = worker_now_ms(f->worker),
 	};
 
-	if (!hedge)
-		return;
 	fill_hedge_part(f, hedge);
 	fill_take(hedge, &left, NULL, 0);
+}
+
+void fill_hedge_end(struct fill *f)
+{
+	if (f->hedge)
+		fill_hedge_cancel(f);
 }
 
 bool fill_hedge_goes_on(struct fill *f)

@@ -23,10 +23,13 @@ enum origin_condition fill_outage_condition(const struct fill *f)
 
 bool fill_outage_holds(const struct fill *f)
 {
-	const enum origin_condition condition = fill_outage_condition(f);
+	enum origin_condition condition;
 	struct node_stale stale;
 
-	if (condition == ORIGIN_SERVES || !f->stale)
+	if (!f->stale)
+		return false;
+	condition = fill_outage_condition(f);
+	if (condition == ORIGIN_SERVES)
 		return false;
 	/* it is for the next request; and once begun, tries all of them */
 	if (!f->client)

@@ -59,8 +59,7 @@ static enum not_stored fill_store_refuse(struct fill *f,
 		.target = &f->q->target,
 		.freshness = &f->freshness,
 		.get = f->q->cacheable && f->q->get,
-		.post = question_is_method(f->q, "POST") &&
-			question_has_stored_key(f->q),
+		.post = question_is_method(f->q, "POST"),
 		.body_len = f->node.body_len,
 		.max_bytes = f->node.max_bytes,
 	};
@@ -68,6 +67,8 @@ static enum not_stored fill_store_refuse(struct fill *f,
 
 	if (why)
 		return why;
+	if (response.post && !question_has_stored_key(f->q))
+		return NOT_STORED_METHOD;
 	if (!fill_right_variant(f))
 		return NOT_STORED_VARY;
 	return f->unheard ? NOT_STORED_PURGES : NOT_STORED_YES;
@@ -510,8 +511,10 @@ void fill_share_body(struct fill *f)
 
 void fill_end_collapse(struct fill *f)
 {
-	(void)fill_land(f, NULL);
-	fill_cut_end(f);
+	if (f->collapse)
+		(void)fill_land(f, NULL);
+	if (f->cut)
+		fill_cut_end(f);
 }
 
 /* Of the stale response, with `fields`, which the 304 has updated. */

@@ -84,10 +84,16 @@ question_origin_of(const struct worker_settings *set, const char *host,
 int question_stored_key(const struct question *q, const char *uri,
 			struct scd_key *key)
 {
-	size_t len = strlen(uri);
-	char *stored = q->rules ? strdup(uri) : NULL;
+	size_t len;
+	char *stored;
 	int err = 0;
 
+	if (uri == q->target.uri && !q->rules) { /* only saves time */
+		*key = q->key;
+		return 0;
+	}
+	len = strlen(uri);
+	stored = q->rules ? strdup(uri) : NULL;
 	if (q->rules)
 		err = stored ? site_normalise(q->rules, stored, &len) : -ENOMEM;
 	if (!err)
