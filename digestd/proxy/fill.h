@@ -645,8 +645,8 @@ void fill_keep_refreshed(struct fill *f, struct cached *c);
  * it must not come back from there; `met`: the peer knew of that. */
 bool fill_is_invalidated(const struct fill *f, bool met);
 
-/* Drops what an unsafe request may have changed (RFC 9111, 4.4), and what the
- * response to HEAD differs from (4.3.5). */
+/* In fill_invalidate.c: drops what an unsafe request may have changed (RFC
+ * 9111, 4.4), and what the response to HEAD differs from (4.3.5). */
 void fill_invalidate(struct fill *f);
 
 /* Shows the response under way, of known length, to who waits for it; without
