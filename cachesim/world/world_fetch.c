@@ -24,6 +24,7 @@ struct fetch {
 	struct wire *wire;
 	const char *to, *target; /* in text */
 	struct fields fields;
+	const struct fields *response; /* within on_headers() */
 	struct fetch_limits limits;
 	struct fetch_upload upload;
 	bool uploads, upload_waits;
@@ -237,6 +238,11 @@ static void fetch_schedule(struct fetch *f)
 		world_at(&f->turn, world_now_us, fetch_run_turn, f);
 }
 
+int fetch_take_fields(struct fetch *f, struct fields *fields)
+{
+	return fields_copy(f->response, fields);
+}
+
 void fetch_lift_total(struct fetch *f)
 {
 	f->limits.total_ms = 0;
@@ -308,6 +314,7 @@ static void fetch_on_head(void *arg, const struct wire_head *head)
 	f->until_close = head->until_close;
 	f->bytes_us = world_now_us;
 	fetch_set_limit(f);
+	f->response = head->fields;
 	if (f->callbacks->on_headers)
 		f->callbacks->on_headers(f->arg, f, head->status, head->fields,
 					 head->body_len);

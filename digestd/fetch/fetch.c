@@ -175,6 +175,12 @@ int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
 				   out);
 }
 
+int fetch_take_fields(struct fetch *f, struct fields *fields)
+{
+	assert(f->way && f->way->take_fields);
+	return f->way->take_fields(f, fields);
+}
+
 void fetch_lift_total(struct fetch *f)
 {
 	assert(f->way);

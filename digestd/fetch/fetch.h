@@ -205,6 +205,11 @@ int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
 		const struct fetch_callbacks *callbacks, void *arg,
 		struct fetch **out);
 
+/* Within on_headers(): makes *fields, which is overwritten, those of the
+ * response; those that were lent are none any more, though their text stays.
+ * Returns 0 or -ENOMEM. Of a fetcher for data. */
+int fetch_take_fields(struct fetch *f, struct fields *fields);
+
 /* From on_headers(): the response goes on for as long as there is something to
  * tell, and total_ms does not count any more. */
 void fetch_lift_total(struct fetch *f);

@@ -465,6 +465,15 @@ static int fetch_http_start(struct fetch_means *means,
 	return 0;
 }
 
+static int fetch_http_take_fields(struct fetch *fetch, struct fields *fields)
+{
+	struct response *r = &fetch_http_transfer_of(fetch)->response;
+
+	*fields = r->fields;
+	fields_init(&r->fields);
+	return 0;
+}
+
 static void fetch_http_lift_total(struct fetch *fetch)
 {
 	struct transfer *f = fetch_http_transfer_of(fetch);
@@ -557,6 +566,7 @@ const struct fetch_way fetch_way_http = {
 	.public_only = fetch_http_public_only,
 	.warm = fetch_http_warm,
 	.start = fetch_http_start,
+	.take_fields = fetch_http_take_fields,
 	.lift_total = fetch_http_lift_total,
 	.resume = fetch_http_resume,
 	.resume_upload = fetch_http_resume_upload,

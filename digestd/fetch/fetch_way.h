@@ -25,6 +25,7 @@ void fetch_unlist(struct fetch *f);
 /* A fetcher's part of one way; each has a structure of its own. */
 struct fetch_means;
 struct field;
+struct fields;
 
 /* As the functions of fetch.h do. */
 struct fetch_way {
@@ -39,6 +40,8 @@ struct fetch_way {
 		     const struct fetch_request *request,
 		     const struct fetch_callbacks *callbacks, void *arg,
 		     struct fetch **out);
+	int (*take_fields)(struct fetch *f, struct fields *fields); /* null: it
+								       cannot */
 	void (*lift_total)(struct fetch *f);
 	void (*resume)(struct fetch *f);
 	void (*resume_upload)(struct fetch *f); /* null: there is none */

@@ -10,11 +10,11 @@
 #include "digestd/http/httpdate.h"
 #include "digestd/http/via.h"
 
-/* Copies and cleans; *out is empty when it fails. */
-static int forward_copy_end_to_end(const struct fields *from,
+/* Lends and cleans; *out is empty when it fails. */
+static int forward_lend_end_to_end(const struct fields *from,
 				   struct fields *out)
 {
-	if (fields_copy(from, out))
+	if (fields_lend(from, out))
 		return -ENOMEM;
 	fields_remove_hop_by_hop(out);
 	return 0;
@@ -44,7 +44,7 @@ static int forward_mark(struct fields *out, const struct forward_request *how)
 int forward_to_origin(const struct fields *request,
 		      const struct forward_request *how, struct fields *out)
 {
-	if (forward_copy_end_to_end(request, out))
+	if (forward_lend_end_to_end(request, out))
 		return -ENOMEM;
 	return forward_mark(out, how);
 }
@@ -83,7 +83,7 @@ int forward_to_peer(const struct fields *request,
 		    const struct forward_request *how, const char *token,
 		    struct fields *out)
 {
-	if (forward_copy_end_to_end(request, out))
+	if (forward_lend_end_to_end(request, out))
 		return -ENOMEM;
 #define X(name) fields_remove(out, name);
 	FORWARD_KEPT_FROM_PEERS(X)
@@ -96,18 +96,15 @@ int forward_to_peer(const struct fields *request,
 	return forward_mark(out, how);
 }
 
-int forward_response(const struct fields *response, int64_t now_s,
-		     struct fields *out)
+int forward_response(struct fields *response, int64_t now_s,
+		     struct httpdate_last *dates)
 {
-	char date[HTTPDATE_LEN + 1];
-
-	if (forward_copy_end_to_end(response, out))
-		return -ENOMEM;
-	if (fields_get(out, "Date"))
+	fields_remove_hop_by_hop(response);
+	if (fields_get(response, "Date"))
 		return 0;
-	httpdate_format(now_s, date);
-	if (fields_add(out, "Date", date)) {
-		fields_free(out);
+	if (fields_add_n(response, "Date", 4,
+			 httpdate_format_next(dates, now_s), HTTPDATE_LEN)) {
+		fields_free(response);
 		return -ENOMEM;
 	}
 	return 0;

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 struct fields;
+struct httpdate_last;
 
 /* How a request reached this node, and where it goes. */
 struct forward_request {
@@ -20,7 +21,8 @@ struct forward_request {
 /*
  * The fields of a request to send to an origin: hop-by-hop fields and proxy
  * credentials dropped, and Expect of HTTP/1.0; Host set, Via and CDN-Loop
- * appended, the rest as it came. *out is overwritten. Returns 0 or -ENOMEM.
+ * appended, the rest as it came. *out is overwritten; text that it has of
+ * `request` stays there, see fields_lend(). Returns 0 or -ENOMEM.
  */
 int forward_to_origin(const struct fields *request,
 		      const struct forward_request *how, struct fields *out);
@@ -39,11 +41,11 @@ int forward_to_peer(const struct fields *request,
 		    struct fields *out);
 
 /*
- * The fields of a response as it is stored and sent on: hop-by-hop fields
- * dropped, Date added where it is missing (RFC 9110, 6.6.1). *out is
- * overwritten. Returns 0 or -ENOMEM.
+ * Makes the fields of a response those with which it is stored and sent on:
+ * hop-by-hop fields are dropped, Date is added where it is missing (RFC 9110,
+ * 6.6.1), and then remembered. Returns 0, or -ENOMEM and an empty list.
  */
-int forward_response(const struct fields *response, int64_t now_s,
-		     struct fields *out);
+int forward_response(struct fields *response, int64_t now_s,
+		     struct httpdate_last *dates);
 
 #endif

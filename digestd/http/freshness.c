@@ -176,6 +176,19 @@ static void freshness_apply_rules(const struct freshness_rules *rules,
 		spans->stale_while_revalidate_s = rules->renew_s;
 }
 
+/* What Date says; false: nothing. */
+static bool freshness_read_date(const struct fields *fields,
+				const struct exchange_times *times,
+				int64_t *out_s)
+{
+	const int64_t wall_s = times->response_s + times->ahead_s;
+	const char *value = fields_get(fields, "Date");
+
+	if (!value || !times->dates)
+		return value && httpdate_parse(value, wall_s, out_s);
+	return httpdate_parse_next(times->dates, value, wall_s, out_s);
+}
+
 void freshness_init(struct freshness *f, const struct response_facts *facts,
 		    const struct exchange_times *times)
 {
@@ -188,7 +201,7 @@ void freshness_init(struct freshness *f, const struct response_facts *facts,
 	struct freshness_spans spans;
 	bool explicit;
 
-	if (!freshness_date_field(facts->fields, "Date", wall_s, &d.date_s))
+	if (!freshness_read_date(facts->fields, times, &d.date_s))
 		d.date_s = wall_s;
 	apparent_s = wall_s - d.date_s;
 	corrected_s = sent_s + (delay_s > 0 ? delay_s : 0);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 struct cachecontrol;
+struct httpdate_last;
 struct response_facts;
 
 /* A heuristic lifetime is a tenth of the time since the last change, and at
@@ -67,6 +68,8 @@ struct exchange_times {
 	int64_t request_s;
 	int64_t response_s;
 	int64_t ahead_s; /* the wall clock then, of this clock */
+	struct httpdate_last *dates; /* of who reads one response after the
+					other; null: none is remembered */
 };
 
 /* May a stored response be used for a request? */

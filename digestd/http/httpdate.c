@@ -288,14 +288,21 @@ static void httpdate_put_two(char *p, unsigned value)
 	memcpy(p, httpdate_digits + (size_t)2 * value, 2);
 }
 
+/* The nearest that can be written. */
+static int64_t httpdate_within(int64_t at_s)
+{
+	static const int64_t last_s = 253402300799; /* end of the year 9999 */
+
+	return at_s < 0 ? 0 : at_s > last_s ? last_s : at_s;
+}
+
 /* All but digits and names is of one form, and is there before them. */
 void httpdate_format(int64_t at_s, char out[HTTPDATE_LEN + 1])
 {
-	static const int64_t last_s = 253402300799; /* end of the year 9999 */
 	unsigned day, clock;
 	struct date d;
 
-	at_s = at_s < 0 ? 0 : at_s > last_s ? last_s : at_s;
+	at_s = httpdate_within(at_s);
 	day = (unsigned)(at_s / DAY_S);
 	clock = (unsigned)(at_s - (int64_t)day * DAY_S);
 	httpdate_civil_from_days(day, &d);
@@ -308,4 +315,28 @@ void httpdate_format(int64_t at_s, char out[HTTPDATE_LEN + 1])
 	httpdate_put_two(out + 17, clock / 3600);
 	httpdate_put_two(out + 20, clock / 60 % 60);
 	httpdate_put_two(out + 23, clock % 60);
+}
+
+bool httpdate_parse_next(struct httpdate_last *last, const char *text,
+			 int64_t now_s, int64_t *out_s)
+{
+	if (*last->text && !strcmp(text, last->text)) {
+		*out_s = last->at_s;
+		return true;
+	}
+	if (!httpdate_parse_exact(text, out_s))
+		return httpdate_parse(text, now_s, out_s);
+	last->at_s = *out_s;
+	memcpy(last->text, text, sizeof(last->text));
+	return true;
+}
+
+const char *httpdate_format_next(struct httpdate_last *last, int64_t at_s)
+{
+	at_s = httpdate_within(at_s);
+	if (!*last->text || last->at_s != at_s) {
+		last->at_s = at_s;
+		httpdate_format(at_s, last->text);
+	}
+	return last->text;
 }

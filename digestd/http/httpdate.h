@@ -31,4 +31,18 @@ bool httpdate_parse_exact(const char *text, int64_t *out_s);
  */
 void httpdate_format(int64_t at_s, char out[HTTPDATE_LEN + 1]);
 
+/* The date that was read or written last: of what comes within a second nearly
+ * all have one. All zero: none yet. */
+struct httpdate_last {
+	int64_t at_s;
+	char text[HTTPDATE_LEN + 1]; /* as httpdate_format() writes it */
+};
+
+/* As httpdate_parse(), which it need not ask about the last one. */
+bool httpdate_parse_next(struct httpdate_last *last, const char *text,
+			 int64_t now_s, int64_t *out_s);
+
+/* As httpdate_format(); the text is last's, and as good as the next call. */
+const char *httpdate_format_next(struct httpdate_last *last, int64_t at_s);
+
 #endif

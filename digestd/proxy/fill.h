@@ -261,9 +261,9 @@ void fill_record_outcome(struct fill *f, enum peer_outcome kind,
 void fill_count_failure(struct fill *f, enum fetch_result result,
 			enum trouble cause);
 
-/* Counts an origin whose Date, in these fields, is so far behind the clock here
+/* Counts an origin whose Date, in its response, is so far behind the clock here
  * that what it says is fresh is stale when it comes. */
-void fill_count_skew(struct fill *f, const struct fields *fields);
+void fill_count_skew(struct fill *f);
 
 /* The same of whom it asks from now on, of a fetch's end, and of a response
  * that is not stored (or is, for NOT_STORED_YES). */
@@ -458,9 +458,9 @@ void fill_lease_judge_origin(const struct fill *f);
 /* Whether a 101 with these fields is one that the client's request allows. */
 bool fill_tunnel_is_allowed(const struct fill *f, const struct fields *fields);
 
-/* The response is that 101, and has been taken. Returns 0, or -1 without
- * memory. */
-int fill_tunnel_begin(struct fill *f, const struct fields *fields);
+/* The response is that 101, to this protocol, and has been taken. Returns 0, or
+ * -1 without memory. */
+int fill_tunnel_begin(struct fill *f, const char *protocol);
 
 /* As fetch_callbacks.on_half_close says; arg is the fill. */
 void fill_tunnel_half_close(void *arg, struct fetch *fetch);
@@ -601,11 +601,11 @@ struct cached *fill_make_entry(struct fill *f, const struct fields *fields);
 bool fill_land(struct fill *f, struct cached *c);
 
 /*
- * Takes the header of a response: f->response and what follows from it, up to
- * f->node.keep, whether it may be stored. Returns 0, or -1 without memory.
+ * Takes the header of a response from the fetch: f->response and what follows
+ * from it, up to f->node.keep, whether it may be stored. Returns 0, or -1
+ * without memory.
  */
-int fill_take_response(struct fill *f, unsigned status,
-		       const struct fields *fields, int64_t body_len);
+int fill_take_response(struct fill *f, unsigned status, int64_t body_len);
 
 /*
  * The response will be used: is it worth keeping, and where? If it is, returns
@@ -631,7 +631,7 @@ bool fill_is_confirmed(const struct fill *f, const struct fields *not_modified);
 
 /* The stale response after a 304 with these fields has confirmed it; null
  * without memory. */
-struct cached *fill_refreshed(struct fill *f, const struct fields *fields);
+struct cached *fill_refreshed(struct fill *f);
 
 /* What a peer's 304 is worth, which has made it this. */
 enum peer_outcome fill_judge_refreshed(const struct fill *f,

@@ -32,20 +32,20 @@ void fill_count_failure(struct fill *f, enum fetch_result result,
 			     worker_now_ms(f->worker));
 }
 
-void fill_count_skew(struct fill *f, const struct fields *fields)
+void fill_count_skew(struct fill *f)
 {
 	const struct freshness_spans spans = freshness_spans(&f->freshness);
-	const char *text = fields_get(fields, "Date");
+	const char *text = fields_get(&f->response, "Date");
 	int64_t wall_s = worker_wall_s(f->worker), date_s;
 	char detail[96];
 
 	if (!f->freshness.explicit || spans.lifetime_s <= 0 || !text ||
-	    !httpdate_parse(text, wall_s, &date_s) ||
+	    !httpdate_parse_next(&f->worker->dates, text, wall_s, &date_s) ||
 	    wall_s - date_s < spans.lifetime_s)
 		return;
 	/* an answer that was long under way, or in a cache, may be old */
 	if (wall_s - date_s <= SKEW_S + fill_elapsed_ms(f) / 1000 ||
-	    fields_get(fields, "Age"))
+	    fields_get(&f->response, "Age"))
 		return;
 	snprintf(detail, sizeof(detail), "its Date is %" PRId64 " s behind: "
 		 "what it sends is stale when it comes", wall_s - date_s);

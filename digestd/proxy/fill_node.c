@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "digestd/http/upgrade.h"
 #include "digestd/node/node_answer.h"
 #include "digestd/proxy/fill.h"
 #include "digestd/proxy/request.h"
@@ -358,9 +359,7 @@ void fill_take(struct fill *f, const struct node_fill_input *in,
 	       const char *data, size_t len)
 {
 	const struct node_fill_step step = node_fill_step(&f->node, in);
-	struct fill_work d = {
-		.f = f, .step = &step, .data = data, .len = len
-	};
+	struct fill_work d = { f, &step, data, len, false };
 
 	fill_carry_out(&d);
 }
@@ -397,10 +396,9 @@ struct node_stale fill_stale(const struct fill *f)
 }
 
 /* A peer's 304 about what has gone stale here. */
-static enum node_head fill_read_peer_304(struct fill *f,
-					 const struct fields *fields)
+static enum node_head fill_read_peer_304(struct fill *f)
 {
-	f->refreshed = fill_refreshed(f, fields);
+	f->refreshed = fill_refreshed(f);
 	if (!f->refreshed)
 		return NODE_HEAD_NOMEM;
 	f->rtt_ms = fill_lease_waits(f) ? 0 : fill_elapsed_ms(f);
@@ -441,10 +439,10 @@ static enum node_head fill_read_peer(struct fill *f, unsigned status,
 	enum node_head head = NODE_HEAD_USABLE;
 
 	if (status == 304 && f->validating && fill_is_confirmed(f, fields))
-		return fill_read_peer_304(f, fields);
-	if (fill_take_response(f, status, fields, body_len))
-		return NODE_HEAD_NOMEM;
+		return fill_read_peer_304(f);
 	fill_lease_take_answer(f, status, fields);
+	if (fill_take_response(f, status, body_len))
+		return NODE_HEAD_NOMEM;
 	f->rtt_ms = fill_lease_waits(f) ? 0 : fill_elapsed_ms(f);
 	if (f->node.purpose == NODE_FOR_SLICES)
 		head = fill_cut_read(f, body_len);
@@ -480,10 +478,13 @@ static enum node_head fill_read_usable(struct fill *f, unsigned status,
 				       const struct fields *fields,
 				       int64_t body_len)
 {
-	if (fill_take_response(f, status, fields, body_len) ||
-	    (status == 101 && fill_tunnel_begin(f, fields)))
+	const char *protocol = status == 101 ? upgrade_chosen(&f->in, fields)
+					     : NULL;
+
+	if (fill_take_response(f, status, body_len) ||
+	    (protocol && fill_tunnel_begin(f, protocol)))
 		return NODE_HEAD_NOMEM;
-	fill_count_skew(f, fields);
+	fill_count_skew(f);
 	if (node_fill_is_for_slices(&f->node))
 		return fill_cut_read(f, body_len);
 	if (fill_cut_begins(f, body_len))
@@ -514,7 +515,7 @@ static enum node_head fill_read_origin(struct fill *f, unsigned status,
 	    (head == NODE_HEAD_USABLE && fill_holder_replaces_error(f, status)))
 		return NODE_HEAD_RETRY;
 	if (head == NODE_HEAD_CONFIRMS)
-		f->refreshed = fill_refreshed(f, fields);
+		f->refreshed = fill_refreshed(f);
 	if (head != NODE_HEAD_USABLE)
 		return head;
 	return fill_read_usable(f, status, fields, body_len);

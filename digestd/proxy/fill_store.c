@@ -343,7 +343,8 @@ static struct exchange_times fill_store_times(const struct fill *f)
 	const int64_t now_s = worker_now_s(f->worker);
 
 	return (struct exchange_times){ f->asked_s, now_s,
-					worker_wall_s(f->worker) - now_s };
+					worker_wall_s(f->worker) - now_s,
+					&f->worker->dates };
 }
 
 /* However long a peer says that its copy is fresh, or one that it confirms:
@@ -363,12 +364,13 @@ static void fill_store_cap_freshness(const struct fill *f,
 }
 
 /* Takes over the fields of a response, as the site wants them. 0 or -ENOMEM. */
-static int fill_store_take_fields(struct fill *f, unsigned status,
-				  const struct fields *fields)
+static int fill_store_take_fields(struct fill *f, unsigned status)
 {
 	struct policy room;
 
-	if (forward_response(fields, worker_wall_s(f->worker), &f->response) ||
+	if (fetch_take_fields(f->fetch, &f->response) ||
+	    forward_response(&f->response, worker_wall_s(f->worker),
+			     &f->worker->dates) ||
 	    question_edit_response(f->q, status, &f->response))
 		return -ENOMEM;
 	if (status != 304)
@@ -378,14 +380,13 @@ static int fill_store_take_fields(struct fill *f, unsigned status,
 	return 0;
 }
 
-int fill_take_response(struct fill *f, unsigned status,
-		       const struct fields *fields, int64_t body_len)
+int fill_take_response(struct fill *f, unsigned status, int64_t body_len)
 {
 	struct exchange_times times = fill_store_times(f);
 	bool may_store;
 	struct response_facts facts;
 
-	if (fill_store_take_fields(f, status, fields))
+	if (fill_store_take_fields(f, status))
 		return -1;
 	f->status = status;
 	f->node.body_len = body_len;
@@ -585,13 +586,13 @@ static void fill_store_strip_peer(struct fill *f)
 	conditional_keep_freshness(&f->response);
 }
 
-struct cached *fill_refreshed(struct fill *f, const struct fields *fields)
+struct cached *fill_refreshed(struct fill *f)
 {
 	struct cached *c = NULL;
 	struct response_facts facts;
 	struct fields all, kept;
 
-	if (fill_store_take_fields(f, 304, fields))
+	if (fill_store_take_fields(f, 304))
 		return NULL;
 	if (f->source == SOURCE_PEER)
 		fill_store_strip_peer(f);

@@ -13,11 +13,10 @@ bool fill_tunnel_is_allowed(const struct fill *f, const struct fields *fields)
 	return upgrade_chosen(&f->in, fields);
 }
 
-int fill_tunnel_begin(struct fill *f, const struct fields *fields)
+int fill_tunnel_begin(struct fill *f, const char *protocol)
 {
-	/* which is the connection's, so that it has been dropped */
-	if (fields_add(&f->response, "Upgrade",
-		       upgrade_chosen(&f->in, fields)))
+	/* the field is the connection's, so that it has been dropped */
+	if (fields_add(&f->response, "Upgrade", protocol))
 		return -1;
 	f->tunnel = true;
 	worker_add(&f->worker->counters.tunnels, 1);

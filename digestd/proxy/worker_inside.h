@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "digestd/fetch/fetch.h"
+#include "digestd/http/httpdate.h"
 #include "digestd/mesh/distance_table.h"
 #include "digestd/node/node_hedge.h"
 #include "digestd/node/node_lease.h"
@@ -51,6 +52,7 @@ struct worker {
 	struct worker_figures figures;   /* the same */
 	unsigned untimed; /* requests until the next one is timed, and */
 	int64_t timed_us; /* how long the last one took; request_figures.c */
+	struct httpdate_last dates; /* of origins and peers */
 	struct log_limit loop_log;
 	struct log_limit rate_log;
 	struct purger purger; /* for peers */

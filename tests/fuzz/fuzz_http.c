@@ -82,7 +82,7 @@ static void try_range(const struct fields *fields, size_t len)
 
 static void try_response(const struct fields *fields)
 {
-	struct exchange_times times = { NOW_S, NOW_S + 1, 0 };
+	struct exchange_times times = { NOW_S, NOW_S + 1, 0, NULL };
 	struct cachecontrol cc;
 	struct response_facts facts;
 	struct freshness f;

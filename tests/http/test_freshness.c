@@ -27,7 +27,7 @@ static void setup_at(struct freshness *f, unsigned status, const char *response,
 static void setup(struct freshness *f, unsigned status, const char *response,
 		  int64_t delay_s)
 {
-	struct exchange_times times = { NOW_S - delay_s, NOW_S, 0 };
+	struct exchange_times times = { NOW_S - delay_s, NOW_S, 0, NULL };
 
 	setup_at(f, status, response, &times);
 }
@@ -75,7 +75,7 @@ static void dates_are_of_the_wall_clock(void **state)
 		const int64_t ahead = ahead_s[i / NROWS(dated)];
 		const size_t row = i % NROWS(dated);
 		struct exchange_times times = { NOW_S - ahead, NOW_S - ahead,
-						ahead };
+						ahead, NULL };
 		struct freshness f;
 
 		setup_at(&f, 200, dated[row].response, &times);
@@ -397,7 +397,7 @@ static const struct {
 
 static void rules_of_an_operator(void **state)
 {
-	const struct exchange_times times = { NOW_S, NOW_S, 0 };
+	const struct exchange_times times = { NOW_S, NOW_S, 0, NULL };
 
 	(void)state;
 	for (size_t i = 0; i < NROWS(ruled); i++) {

@@ -204,12 +204,52 @@ static void exact_dates_are_those_that_are_written(void **state)
 	}
 }
 
+/* The same dates, whatever the last one was. */
+static void the_last_date_is_remembered(void **state)
+{
+	static const char *const texts[] = {
+		"",
+		"Sun, 06 Nov 1994 08:49:37 GMT",
+		"Sun, 06 Nov 1994 08:49:37 GMT",
+		"sun, 06 Nov 1994 08:49:37 GMT",
+		"Sunday, 06-Nov-94 08:49:37 GMT",
+		"Sun, 06 Nov 1994 08:49:37 GM",
+		"Sun, 06 Nov 1994 08:49:37 GMT ",
+		"Sun, 06 Nov 1994 08:49:38 GMT",
+		"",
+		"Thu, 01 Jan 1970 00:00:00 GMT",
+	};
+	struct httpdate_last last = { 0 };
+	char text[HTTPDATE_LEN + 1];
+	int64_t back_s;
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(texts); i++) {
+		int64_t at_s = -1, next_s = -1;
+
+		assert_int_equal(
+			httpdate_parse_next(&last, texts[i], NOW_S, &next_s),
+			httpdate_parse(texts[i], NOW_S, &at_s));
+		assert_int_equal(next_s, at_s);
+	}
+	last = (struct httpdate_last){ 0 };
+	for (int64_t at_s = 0; at_s < 100; at_s++) {
+		httpdate_format(at_s / 3, text);
+		assert_string_equal(httpdate_format_next(&last, at_s / 3),
+				    text);
+	}
+	httpdate_format_next(&last, -5); /* what is written is 1970 */
+	assert_true(httpdate_parse_next(&last, last.text, NOW_S, &back_s));
+	assert_int_equal(back_s, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(spellings),
 		cmocka_unit_test(every_prefix_is_refused),
 		cmocka_unit_test(centuries),
+		cmocka_unit_test(the_last_date_is_remembered),
 		cmocka_unit_test(there_and_back),
 		cmocka_unit_test(exact_dates_are_those_that_are_written),
 	};

@@ -41,7 +41,7 @@ static enum peer_outcome judge_on_error(const struct peer_row *row,
 					bool on_error,
 					unsigned on_disconnect_s)
 {
-	const struct exchange_times times = { NOW_S, NOW_S, 0 };
+	const struct exchange_times times = { NOW_S, NOW_S, 0, NULL };
 	struct fields fields, request;
 	struct freshness freshness;
 	struct cachecontrol cc;

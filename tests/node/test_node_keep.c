@@ -46,7 +46,7 @@ static const struct may_row may_rows[] = {
 
 static bool may(const struct may_row *row)
 {
-	const struct exchange_times times = { NOW_S, NOW_S, 0 };
+	const struct exchange_times times = { NOW_S, NOW_S, 0, NULL };
 	struct fields fields, request;
 	struct freshness freshness;
 	struct response_facts facts;
