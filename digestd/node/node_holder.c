@@ -52,6 +52,12 @@ bool node_holder_may_ask(const struct node_holder *h,
 	       need != CACHESTATUS_USABLE_NO && h->usable >= need;
 }
 
+int64_t node_holder_wait_ms(int64_t distance_ms)
+{
+	return distance_ms > NODE_HOLDER_WAIT_MS ? distance_ms :
+						   NODE_HOLDER_WAIT_MS;
+}
+
 void node_holder_take(struct node_holder *h, enum cachestatus_usable need,
 		      unsigned status)
 {

@@ -7,10 +7,13 @@
 #define DIGESTD_NODE_NODE_HOLDER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "digestd/http/cachestatus.h"
 #include "digestd/http/fetch_result.h"
 #include "digestd/mesh/origin_set.h"
+
+enum { NODE_HOLDER_WAIT_MS = 1000 };
 
 enum node_holder_state {
 	NODE_HOLDER_NONE,
@@ -43,6 +46,10 @@ node_holder_need_of_condition(enum origin_condition condition);
 /* Whether there is one whose copy is good for that. */
 bool node_holder_may_ask(const struct node_holder *h,
 			 enum cachestatus_usable need);
+
+/* How long it is waited for, if it would have so long by its distance: at least
+ * NODE_HOLDER_WAIT_MS, as there is nobody else to be asked in its place. */
+int64_t node_holder_wait_ms(int64_t distance_ms);
 
 /* It may: it is asked next. */
 void node_holder_take(struct node_holder *h, enum cachestatus_usable need,

@@ -69,6 +69,15 @@ bool fill_holder_begins_outage(struct fill *f)
 	return fill_holder_ask(f);
 }
 
+/* Other questions to a peer end soon, as the origin can be asked instead. */
+static unsigned fill_holder_timeout_ms(struct fill *f)
+{
+	const int64_t ms = fill_distance_timeout_ms(f);
+
+	return (unsigned)(f->q->settings->peer_first_byte_ms ?
+				  ms : node_holder_wait_ms(ms));
+}
+
 bool fill_holder_ask(struct fill *f)
 {
 	if (f->holder.state == NODE_HOLDER_DUE) {
@@ -76,7 +85,7 @@ bool fill_holder_ask(struct fill *f)
 		f->peer = f->holder_peer;
 		f->lease.asks = false;
 		worker_add(&f->worker->counters.peer_queries, 1);
-		if (!fill_ask_peer(f, (unsigned)fill_distance_timeout_ms(f)))
+		if (!fill_ask_peer(f, fill_holder_timeout_ms(f)))
 			return true;
 		f->peer = NULL; /* no memory */
 	}

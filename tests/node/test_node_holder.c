@@ -120,6 +120,15 @@ static void by_condition(void **state)
 			 ON_DISCONNECT);
 }
 
+static void how_long_it_is_waited_for(void **state)
+{
+	(void)state;
+	assert_int_equal(node_holder_wait_ms(100), NODE_HOLDER_WAIT_MS);
+	assert_int_equal(node_holder_wait_ms(NODE_HOLDER_WAIT_MS),
+			 NODE_HOLDER_WAIT_MS);
+	assert_int_equal(node_holder_wait_ms(4000), 4000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -128,6 +137,7 @@ int main(void)
 		cmocka_unit_test(by_status),
 		cmocka_unit_test(by_failure),
 		cmocka_unit_test(by_condition),
+		cmocka_unit_test(how_long_it_is_waited_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
