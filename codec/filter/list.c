@@ -1,5 +1,5 @@
 /*
- * Lists of fingerprints in memory: buckets, and changes in place.
+ * Lists of fingerprints in memory: changes in place.
  */
 #include "codec/list.h"
 
@@ -9,17 +9,15 @@
 
 #include "codec/coder/number_sort.h"
 #include "codec/filter/list_ages.h"
+#include "codec/filter/list_buckets.h"
 #include "codec/filter/list_search.h"
 #include "codec/filter/list_state.h"
-#include "codec/mix.h"
 
 enum {
-	WORD_BITS = 32,
-	BUCKET_ENTRIES = 96, /* on average, at most, when buckets are made */
-	CROWDED = 192,       /* on average: then there are more buckets */
-	ROOM_STEP = 8,       /* entries by which a bucket's room grows */
-	BATCH = 32,          /* buckets that are changed together */
+	BATCH = 16,          /* buckets that are changed together */
 	AHEAD = 64,          /* entries that go, or come, fetched before */
+	FEW = 3,             /* of a bucket */
+	MOST_FETCHED = 1024, /* bytes of a bucket, as most have */
 };
 
 unsigned scd_list_width(uint64_t nkeys, double fp)
@@ -35,70 +33,12 @@ unsigned scd_list_width(uint64_t nkeys, double fp)
 	return 0;
 }
 
-/* The buckets for n entries: as few as leave so many to each, and so many bits
- * of an entry to its word. */
-static unsigned list_log_for(unsigned width, uint64_t n, unsigned rest_bits)
-{
-	unsigned log = width > rest_bits ? width - rest_bits : 0;
-
-	while (log < width && n >> log > BUCKET_ENTRIES)
-		log++;
-	return log;
-}
-
-static int list_make(struct scd_list **out, const struct scd_list *like,
-		     uint64_t n)
-{
-	struct scd_list *list = calloc(1, sizeof(*list));
-
-	if (!list)
-		return SCD_ENOMEM;
-	list->width = like->width;
-	list->instance = like->instance;
-	list->id_bits = like->id_bits;
-	list->log = list_log_for(like->width, n, WORD_BITS - like->id_bits);
-	list->key = scd__mix64(like->instance +
-			       like->width * SCD__SPLITMIX_STEP);
-	list->buckets =
-		calloc(scd__list_nbuckets(list), sizeof(*list->buckets));
-	list->groups = calloc(scd__list_ngroups(list), sizeof(*list->groups));
-	if (!list->buckets || !list->groups) {
-		scd_list_free(&list);
-		return SCD_ENOMEM;
-	}
-	*out = list;
-	return SCD_OK;
-}
-
-int scd__list_new_for(struct scd_list **out, unsigned width, uint64_t instance,
-		      uint64_t n)
-{
-	const struct scd_list like = {.width = width, .instance = instance};
-
-	return list_make(out, &like, n);
-}
-
 int scd_list_new(struct scd_list **out, unsigned width, uint64_t instance)
 {
 	if (width < SCD_LIST_MIN_WIDTH || width > SCD_LIST_MAX_WIDTH ||
 	    instance == 0)
 		return SCD_EINVAL;
 	return scd__list_new_for(out, width, instance, 0);
-}
-
-void scd_list_free(struct scd_list **list)
-{
-	struct scd_list *l = *list;
-
-	if (!l)
-		return;
-	for (size_t i = 0; l->buckets && i < scd__list_nbuckets(l); i++)
-		free(l->buckets[i].words);
-	free(l->buckets);
-	free(l->groups);
-	scd__list_ages_free(&l->ages);
-	free(l);
-	*list = NULL;
 }
 
 void scd_list_info(const struct scd_list *list, struct scd_digest_info *out)
@@ -123,28 +63,13 @@ unsigned scd_list_width_of(const struct scd_list *list)
 	return list->width;
 }
 
-size_t scd_list_memory(const struct scd_list *list)
-{
-	size_t bytes = sizeof(*list) +
-		       scd__list_nbuckets(list) * sizeof(*list->buckets) +
-		       scd__list_ngroups(list) * sizeof(*list->groups);
-
-	for (size_t i = 0; i < scd__list_nbuckets(list); i++)
-		bytes += list->buckets[i].room * sizeof(uint32_t);
-	if (list->ages)
-		bytes += sizeof(*list->ages) +
-			 scd__list_ngroups(list) * sizeof(*list->ages->counts);
-	return bytes;
-}
-
 bool scd_list_has(const struct scd_list *list, const struct scd_key *key)
 {
 	const uint64_t entry = scd_fingerprint(key, list->width);
 	const struct scd__list_bucket *b =
 		&list->buckets[scd__list_bucket_of(list, entry)];
-	const uint32_t word = scd__list_word_of(list, entry);
 
-	return scd__list_find(list, b, 0, word) < b->n;
+	return scd__list_find(list, b, 0, entry, 0) < b->n;
 }
 
 /* Changes. */
@@ -198,57 +123,12 @@ static bool list_is_sorted(const uint64_t *numbers, size_t n, uint64_t max)
 	return n == 0 || numbers[n - 1] <= max;
 }
 
-/* Room for so many entries in a bucket. */
-static int list_reserve(struct scd__list_bucket *b, size_t n)
-{
-	const size_t room = (n + ROOM_STEP - 1) / ROOM_STEP * ROOM_STEP;
-	uint32_t *words;
-
-	if (n <= b->room)
-		return SCD_OK;
-	if (room > UINT32_MAX || room > SIZE_MAX / sizeof(*words))
-		return SCD_ENOMEM;
-	words = realloc(b->words, room * sizeof(*words));
-	if (!words)
-		return SCD_ENOMEM;
-	b->words = words;
-	b->room = (uint32_t)room;
-	return SCD_OK;
-}
-
-/* Append an entry of another list, which has none below it, with its id. */
-static int list_append_word(struct scd_list *list, const struct scd_list *from,
-			    size_t bucket, uint32_t word)
-{
-	const uint64_t entry = scd__list_entry(from, bucket, word);
-	const size_t to = scd__list_bucket_of(list, entry);
-	struct scd__list_bucket *b = &list->buckets[to];
-
-	if (list_reserve(b, b->n + (size_t)1))
-		return SCD_ENOMEM;
-	b->words[b->n++] = scd__list_word_of(list, entry) |
-			   scd__list_id_of(from, word);
-	list->groups[to >> SCD__LIST_GROUP_LOG]++;
-	return SCD_OK;
-}
-
 /* What a change does to one bucket: so many from some place on. */
 struct list_part {
 	size_t bucket;
 	size_t removed, nremoved;
 	size_t added, nadded;
 };
-
-/* How many of some ascending fingerprints, from..n, are in a bucket. */
-static size_t list_count_in(const struct scd_list *list, const uint64_t *at,
-			    size_t from, size_t n, size_t bucket)
-{
-	size_t i = from;
-
-	while (i < n && scd__list_bucket_of(list, at[i]) == bucket)
-		i++;
-	return i - from;
-}
 
 /* The part that follows; all zero before the first. False: there is none. */
 static bool list_next_part(const struct scd_list *list,
@@ -268,10 +148,10 @@ static bool list_next_part(const struct scd_list *list,
 	part->bucket = scd__list_bucket_of(list, entry);
 	part->removed = i;
 	part->added = j;
-	part->nremoved =
-		list_count_in(list, c->removed, i, c->nremoved, part->bucket);
+	part->nremoved = scd__list_count_in(list, c->removed, i, c->nremoved,
+					    part->bucket);
 	part->nadded =
-		list_count_in(list, c->added, j, c->nadded, part->bucket);
+		scd__list_count_in(list, c->added, j, c->nadded, part->bucket);
 	return true;
 }
 
@@ -290,6 +170,18 @@ struct list_fetched {
 	size_t removed, added;
 };
 
+/* Fetch all words of a part's bucket: a few entries that come or go move half
+ * of them, and fetch little. */
+static inline __attribute__((always_inline)) void
+list_fetch_all(const struct scd_list *list, const struct list_part *part)
+{
+	const struct scd__list_bucket *b = &list->buckets[part->bucket];
+	const size_t bytes = b->n * scd__list_word_bytes(list);
+
+	for (size_t i = 0; i < bytes && i < MOST_FETCHED; i += SCD__LIST_LINE)
+		__builtin_prefetch((char *)scd__list_words(list, b) + i, 1);
+}
+
 /* The batch that follows; all zero before the first. False: there is none. */
 static bool list_next_batch(const struct scd_list *list,
 			    const struct scd_list_change *c,
@@ -300,8 +192,11 @@ static bool list_next_batch(const struct scd_list *list,
 	if (batch->n)
 		part = batch->parts[batch->n - 1];
 	batch->n = 0;
-	while (batch->n < BATCH && list_next_part(list, c, &part))
+	while (batch->n < BATCH && list_next_part(list, c, &part)) {
+		if (part.nremoved + part.nadded <= FEW)
+			list_fetch_all(list, &part);
 		batch->parts[batch->n++] = part;
+	}
 	return batch->n;
 }
 
@@ -330,11 +225,16 @@ static void list_fetch_behind(const struct scd_list *list,
 		   &fetched->added);
 }
 
-/* A change under way; of a list that keeps ages, which ids there are. */
+/*
+ * A change under way; of a list that keeps ages, which ids there are. A step is
+ * the place of an entry in its bucket, times two, and one more if it goes: so
+ * steps are in order as numbers, as one comes before what it pushes away.
+ */
 struct list_work {
 	const struct scd_list_change *c;
-	uint32_t *gone_at;       /* set: the places of entries that go, and */
-	uint32_t *come_at;       /* of those that come, in their buckets */
+	uint32_t *gone;          /* set: steps of entries that go, and */
+	uint32_t *come;          /* of those that come; and room */
+	uint32_t *steps;         /* for both together */
 	unsigned oldest;         /* the least id of an entry that goes */
 	unsigned newest;         /* the id of what comes, */
 	const uint8_t *come_ids; /* or of each, if this is not null */
@@ -354,40 +254,36 @@ static int list_find_gone(const struct scd_list *list,
 		const size_t bucket = scd__list_bucket_of(list, entry);
 		const struct scd__list_bucket *b = &list->buckets[bucket];
 
-		from = scd__list_find(
-			list, b, bucket == last ? from : 0,
-			scd__list_word_of(list, entry) | work->oldest);
+		from = scd__list_find(list, b, bucket == last ? from : 0, entry,
+				      work->oldest);
 		if (from == b->n)
 			return SCD_EINVAL;
 		if (work->go_ids)
-			work->go_ids[i] = (uint8_t)scd__list_id_of(
-				list, b->words[from]);
-		work->gone_at[i] = from++;
+			work->go_ids[i] = scd__list_ids(list, b)[from];
+		work->gone[i] = 2 * from++ + 1;
 		last = bucket;
 	}
 	return SCD_OK;
 }
 
-/* The word of an entry that comes. */
-static uint32_t list_come_word(const struct scd_list *list,
-			       const struct list_work *work, size_t i)
+/* The id of an entry that comes. */
+static unsigned list_come_id(const struct list_work *work, size_t i)
 {
-	return scd__list_word_of(list, work->c->added[i]) |
-	       (work->come_ids ? work->come_ids[i] : work->newest);
+	return work->come_ids ? work->come_ids[i] : work->newest;
 }
 
-/* Find before which entries of their buckets those are to be that come. */
+/* Find before which entries of their buckets those come that do. */
 static void list_find_come(const struct scd_list *list,
 			   const struct list_work *work, size_t first,
 			   size_t end)
 {
 	for (size_t i = first; i < end; i++) {
-		const size_t bucket =
-			scd__list_bucket_of(list, work->c->added[i]);
+		const uint64_t entry = work->c->added[i];
+		const size_t bucket = scd__list_bucket_of(list, entry);
 
-		work->come_at[i] =
-			scd__list_place(list, &list->buckets[bucket], 0,
-					list_come_word(list, work, i));
+		work->come[i] =
+			2 * scd__list_place(list, &list->buckets[bucket], 0,
+					    entry, list_come_id(work, i));
 	}
 }
 
@@ -403,12 +299,53 @@ static int list_find(const struct scd_list *list, const struct list_work *work,
 			      last->removed + last->nremoved);
 }
 
-/* Move the words first..end of a bucket by some places. */
-static void list_move(struct scd__list_bucket *b, uint32_t first, uint32_t end,
-		      ptrdiff_t by)
+/* Move the words first..end of a bucket, and their ids, by some places. */
+static void list_move(const struct scd_list *list, struct scd__list_bucket *b,
+		      uint32_t first, uint32_t end, ptrdiff_t by)
 {
-	memmove(b->words + first + by, b->words + first,
-		(end - first) * sizeof(*b->words));
+	const size_t each = scd__list_word_bytes(list);
+	char *words = (char *)scd__list_words(list, b) + first * each;
+
+	memmove(words + by * (ptrdiff_t)each, words, (end - first) * each);
+	if (list->has_ids) {
+		uint8_t *ids = scd__list_ids(list, b) + first;
+
+		memmove(ids + by, ids, end - first);
+	}
+}
+
+/* Put an entry of a change into its place. */
+static void list_put(const struct scd_list *list, const struct list_work *work,
+		     struct scd__list_bucket *b, uint32_t at, size_t i)
+{
+	scd__list_set_word(list, b, at,
+			   scd__list_word_of(list, work->c->added[i]));
+	if (list->has_ids)
+		scd__list_ids(list, b)[at] = (uint8_t)list_come_id(work, i);
+}
+
+/* Bring the steps of a part into one order, without a branch that depends on
+ * them: none could be foreseen. Returns how many there are. */
+static size_t list_merge_steps(const struct list_work *work,
+			       const struct list_part *part)
+{
+	const uint32_t *gone = work->gone + part->removed;
+	const uint32_t *come = work->come + part->added;
+	size_t i = 0, j = 0, n = 0;
+
+	while (i < part->nremoved && j < part->nadded) {
+		const uint32_t goes = gone[i], comes = come[j];
+		const bool is_come = comes < goes;
+
+		work->steps[n++] = is_come ? comes : goes;
+		i += !is_come;
+		j += is_come;
+	}
+	while (i < part->nremoved)
+		work->steps[n++] = gone[i++];
+	while (j < part->nadded)
+		work->steps[n++] = come[j++];
+	return n;
 }
 
 /*
@@ -417,52 +354,77 @@ static void list_move(struct scd__list_bucket *b, uint32_t first, uint32_t end,
  * those that move down, in order, so that none is where one goes to that is
  * still to be moved; and then list_move_up() the others, from the last one on.
  */
-static void list_move_down(struct scd_list *list, const struct list_work *work,
-			   const struct list_part *part)
+static void list_move_down(const struct scd_list *list,
+			   const struct list_work *work,
+			   struct scd__list_bucket *b, size_t nsteps)
 {
-	struct scd__list_bucket *b = &list->buckets[part->bucket];
-	const uint32_t *gone = work->gone_at + part->removed;
-	const uint32_t *come = work->come_at + part->added;
-	size_t i = 0, j = 0;
+	ptrdiff_t by = 0;
 	uint32_t first = 0;
 
-	while (i < part->nremoved || i > j) {
-		const bool comes = j < part->nadded &&
-				   (i == part->nremoved || come[j] <= gone[i]);
-		const bool goes = !comes && i < part->nremoved;
-		const uint32_t end = comes ? come[j] : goes ? gone[i] : b->n;
+	for (size_t i = 0; i < nsteps; i++) {
+		const uint32_t step = work->steps[i];
 
-		if (i > j)
-			list_move(b, first, end, (ptrdiff_t)(j - i));
-		if (!comes && !goes)
-			break;
-		first = end + goes;
-		j += comes;
-		i += goes;
+		if (by < 0 && step / 2 > first)
+			list_move(list, b, first, step / 2, by);
+		first = (step + 1) / 2;
+		by += step % 2 ? -1 : 1;
+	}
+	if (by < 0)
+		list_move(list, b, first, b->n, by);
+}
+
+static void list_move_up(const struct scd_list *list,
+			 const struct list_work *work,
+			 const struct list_part *part,
+			 struct scd__list_bucket *b, size_t nsteps)
+{
+	ptrdiff_t by = (ptrdiff_t)part->nadded - (ptrdiff_t)part->nremoved;
+	size_t next = part->added + part->nadded;
+	uint32_t end = b->n;
+
+	for (size_t i = nsteps; i-- > 0;) {
+		const uint32_t step = work->steps[i];
+		const uint32_t first = (step + 1) / 2;
+
+		if (by > 0 && end > first)
+			list_move(list, b, first, end, by);
+		end = step / 2;
+		by -= step % 2 ? -1 : 1;
+		if (step % 2 == 0)
+			list_put(list, work, b, (uint32_t)(end + by), --next);
 	}
 }
 
-static void list_move_up(struct scd_list *list, const struct list_work *work,
-			 const struct list_part *part)
+/* Count what goes and comes by cells, modulo 2^32. */
+static void list_count_cells(const struct scd_list *list,
+			     const struct list_work *work,
+			     const struct list_part *part, uint32_t *more)
 {
-	struct scd__list_bucket *b = &list->buckets[part->bucket];
-	const uint32_t *gone = work->gone_at + part->removed;
-	const uint32_t *come = work->come_at + part->added;
-	size_t i = part->nremoved, j = part->nadded;
-	uint32_t end = b->n;
+	const uint64_t *removed = work->c->removed;
+	const uint64_t *added = work->c->added;
 
-	while (j > 0) {
-		const bool goes = i > 0 && gone[i - 1] >= come[j - 1];
-		const uint32_t first = goes ? gone[i - 1] + 1 : come[j - 1];
+	for (size_t i = 0; i < part->nremoved; i++)
+		more[scd__list_cell_of(list, removed[part->removed + i])]--;
+	for (size_t i = 0; i < part->nadded; i++)
+		more[scd__list_cell_of(list, added[part->added + i])]++;
+}
 
-		if (j > i)
-			list_move(b, first, end, (ptrdiff_t)(j - i));
-		end = first - goes;
-		i -= goes;
-		j -= !goes;
-		if (!goes)
-			b->words[end + j - i] = list_come_word(
-				list, work, part->added + j);
+/* Let the cells of a bucket end where they do after a change. */
+static void list_move_ends(const struct scd_list *list,
+			   const struct list_work *work,
+			   const struct list_part *part)
+{
+	const struct scd__list_bucket *b = &list->buckets[part->bucket];
+	uint32_t more[1 << SCD__LIST_MOST_CELLS_LOG], sum = 0;
+
+	if (!list->cell_log)
+		return;
+	for (size_t cell = 0; cell < scd__list_nends(list); cell++)
+		more[cell] = 0;
+	list_count_cells(list, work, part, more);
+	for (size_t cell = 0; cell < scd__list_nends(list); cell++) {
+		sum += more[cell];
+		b->memory[cell] += sum;
 	}
 }
 
@@ -471,7 +433,7 @@ static void list_count_ids(struct scd_list *list, const struct list_work *work,
 			   const struct list_part *part)
 {
 	uint32_t *counts =
-		list->ages->counts[part->bucket >> SCD__LIST_GROUP_LOG];
+		list->ages->counts[scd__list_group_of(list, part->bucket)];
 
 	for (size_t i = 0; i < part->nremoved; i++)
 		counts[work->go_ids ? work->go_ids[part->removed + i]
@@ -488,31 +450,35 @@ static int list_apply_part(struct scd_list *list, const struct list_work *work,
 {
 	struct scd__list_bucket *b = &list->buckets[part->bucket];
 	const size_t n = b->n - part->nremoved + part->nadded;
+	size_t nsteps;
 
-	if (list_reserve(b, n))
+	if (scd__list_reserve(list, b, n))
 		return SCD_ENOMEM;
-	list_move_down(list, work, part);
-	list_move_up(list, work, part);
+	nsteps = list_merge_steps(work, part);
+	list_move_down(list, work, b, nsteps);
+	list_move_up(list, work, part, b, nsteps);
+	list_move_ends(list, work, part);
 	b->n = (uint32_t)n;
 	if (list->ages)
 		list_count_ids(list, work, part);
-	list->groups[part->bucket >> SCD__LIST_GROUP_LOG] +=
+	list->groups[scd__list_group_of(list, part->bucket)] +=
 		part->nadded - part->nremoved;
 	return SCD_OK;
 }
 
 /* Take a change back that has been applied to all buckets before one. It needs
  * no memory: the room that entries had is still there. */
-static void list_take_back(struct scd_list *list,
-			   const struct list_work *work, size_t bucket)
+static void list_take_back(struct scd_list *list, const struct list_work *work,
+			   size_t bucket)
 {
 	const struct scd_list_change c = {.removed = work->c->added,
 					  .added = work->c->removed,
 					  .nremoved = work->c->nadded,
 					  .nadded = work->c->nremoved};
 	const struct list_work back = {.c = &c,
-				       .gone_at = work->come_at,
-				       .come_at = work->gone_at,
+				       .gone = work->come,
+				       .come = work->gone,
+				       .steps = work->steps,
 				       .oldest = work->newest,
 				       .come_ids = work->go_ids};
 	struct list_part part = {0};
@@ -526,67 +492,6 @@ static void list_take_back(struct scd_list *list,
 		assert(!error);
 		(void)error;
 	}
-}
-
-/* The same entries in as many buckets as they are to have. */
-static int list_copy(const struct scd_list *list, unsigned id_bits,
-		     struct scd_list **out)
-{
-	struct scd_list like = *list, *copy = NULL;
-	int error;
-
-	like.id_bits = id_bits;
-	error = list_make(&copy, &like, list->n);
-	for (size_t i = 0; !error && i < scd__list_nbuckets(list); i++) {
-		for (uint32_t j = 0; !error && j < list->buckets[i].n; j++)
-			error = list_append_word(copy, list, i,
-						 list->buckets[i].words[j]);
-	}
-	if (error)
-		scd_list_free(&copy);
-	else
-		*out = copy;
-	return error;
-}
-
-/* Take over the buckets of a copy, which is released. */
-static void list_take_over(struct scd_list *list, struct scd_list *copy)
-{
-	const struct scd_list old = *list;
-
-	list->log = copy->log;
-	list->id_bits = copy->id_bits;
-	list->buckets = copy->buckets;
-	list->groups = copy->groups;
-	copy->log = old.log;
-	copy->buckets = old.buckets;
-	copy->groups = old.groups;
-	scd_list_free(&copy);
-}
-
-int scd__list_set_id_bits(struct scd_list *list, unsigned id_bits)
-{
-	struct scd_list *copy = NULL;
-	int error = list_copy(list, id_bits, &copy);
-
-	if (!error)
-		list_take_over(list, copy);
-	return error;
-}
-
-/* More buckets, where they are crowded. Without memory for them, the list is
- * as right as before, and a little slower. */
-static void list_spread(struct scd_list *list)
-{
-	struct scd_list *copy = NULL;
-
-	if (list->n >> list->log <= CROWDED ||
-	    list_copy(list, list->id_bits, &copy))
-		return;
-	if (list->ages && scd__list_ages_spread(list->ages, copy))
-		scd_list_free(&copy);
-	else
-		list_take_over(list, copy);
 }
 
 uint64_t scd__list_sum_after(const struct scd_list *list,
@@ -655,15 +560,16 @@ static int list_apply_all(struct scd_list *list, const struct list_work *work)
 static int list_apply(struct scd_list *list, struct list_work *work)
 {
 	const size_t n = work->c->nremoved + work->c->nadded;
-	uint32_t *places = malloc((n + 1) * sizeof(*places));
+	uint32_t *steps = malloc((2 * n + 1) * sizeof(*steps));
 	int error;
 
-	if (!places)
+	if (!steps)
 		return SCD_ENOMEM;
-	work->gone_at = places;
-	work->come_at = places + work->c->nremoved;
+	work->gone = steps;
+	work->come = steps + work->c->nremoved;
+	work->steps = steps + n;
 	error = list_apply_all(list, work);
-	free(places);
+	free(steps);
 	if (!error)
 		list->sum = scd__list_sum_after(list, work->c);
 	return error;
@@ -708,25 +614,6 @@ int scd_list_change(struct scd_list *list, const struct scd_list_change *change,
 		return error;
 	list->n += change->nadded - change->nremoved;
 	list->generation = generation;
-	list_spread(list);
-	return SCD_OK;
-}
-
-int scd__list_append(struct scd_list *list, const uint64_t *entries, size_t n)
-{
-	for (size_t i = 0; i < n;) {
-		const size_t bucket = scd__list_bucket_of(list, entries[i]);
-		struct scd__list_bucket *b = &list->buckets[bucket];
-		const size_t more = list_count_in(list, entries, i, n, bucket);
-
-		if (list_reserve(b, b->n + more))
-			return SCD_ENOMEM;
-		for (size_t j = 0; j < more; j++, i++) {
-			b->words[b->n++] = scd__list_word_of(list, entries[i]);
-			list->sum += scd__list_hash(list, entries[i]);
-		}
-		list->groups[bucket >> SCD__LIST_GROUP_LOG] += more;
-		list->n += more;
-	}
+	scd__list_spread(list);
 	return SCD_OK;
 }

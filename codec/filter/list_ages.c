@@ -16,10 +16,10 @@
 
 enum {
 	/* What is fetched before it is looked through: of a bucket some ahead,
-	 * as many lines as most buckets have. */
-	BUCKETS_AHEAD = 4,
-	LINES_AHEAD = 5,
-	LINE_WORDS = 16,
+	 * as many ids as most buckets have. */
+	BUCKETS_AHEAD = 2,
+	IDS_AHEAD = 640,
+	LINE_BYTES = 64,
 };
 
 void scd__list_ages_free(struct scd__list_ages **ages)
@@ -41,10 +41,10 @@ int scd__list_ages_spread(struct scd__list_ages *ages,
 		return SCD_ENOMEM;
 	for (size_t i = 0; i < scd__list_nbuckets(copy); i++) {
 		const struct scd__list_bucket *b = &copy->buckets[i];
-		uint32_t *of_group = counts[i >> SCD__LIST_GROUP_LOG];
+		uint32_t *of_group = counts[scd__list_group_of(copy, i)];
 
 		for (uint32_t j = 0; j < b->n; j++)
-			of_group[scd__list_id_of(copy, b->words[j])]++;
+			of_group[scd__list_ids(copy, b)[j]]++;
 	}
 	free(ages->counts);
 	ages->counts = counts;
@@ -55,14 +55,14 @@ int scd__list_ages_spread(struct scd__list_ages *ages,
 static void list_ages_map(struct scd_list *list,
 			  const uint8_t map[SCD__COHORT_IDS])
 {
-	const uint32_t ids = SCD__COHORT_IDS - 1;
-
 	for (size_t i = 0; i < scd__list_nbuckets(list); i++) {
 		struct scd__list_bucket *b = &list->buckets[i];
 
-		for (uint32_t j = 0; j < b->n; j++)
-			b->words[j] =
-				(b->words[j] & ~ids) | map[b->words[j] & ids];
+		for (uint32_t j = 0; j < b->n; j++) {
+			uint8_t *id = scd__list_ids(list, b) + j;
+
+			*id = map[*id];
+		}
 	}
 	for (size_t g = 0; g < scd__list_ngroups(list); g++) {
 		uint32_t old[SCD__COHORT_IDS];
@@ -94,8 +94,9 @@ static void list_ages_put(struct scd_list *list, const uint8_t *of_entry)
 	for (size_t i = 0; i < scd__list_nbuckets(list); i++) {
 		struct scd__list_bucket *b = &list->buckets[i];
 
-		for (uint32_t j = 0; j < b->n; j++)
-			b->words[j] |= of_entry[done++];
+		if (b->n)
+			memcpy(scd__list_ids(list, b), of_entry + done, b->n);
+		done += b->n;
 	}
 }
 
@@ -108,7 +109,7 @@ int scd__list_ages_set(struct scd_list *list,
 
 	assert(!list->ages);
 	if (ages)
-		error = scd__list_set_id_bits(list, SCD__COHORT_ID_BITS);
+		error = scd__list_set_has_ids(list, true);
 	if (!error && of_entry)
 		list_ages_put(list, of_entry);
 	if (!error)
@@ -137,9 +138,11 @@ bool scd_list_has_ages(const struct scd_list *list)
 	return list->ages;
 }
 
-static unsigned list_ages_cohort(const struct scd_list *list, uint32_t word)
+/* The cohort of the entry at a place. */
+static uint8_t list_ages_cohort(const struct scd_list *list,
+				const struct scd__list_bucket *b, uint32_t at)
 {
-	return list->ages->cohorts.of_id[scd__list_id_of(list, word)];
+	return list->ages->cohorts.of_id[scd__list_ids(list, b)[at]];
 }
 
 void scd__list_ages_read(const struct scd_list *list, uint8_t *of_entry)
@@ -150,8 +153,7 @@ void scd__list_ages_read(const struct scd_list *list, uint8_t *of_entry)
 		const struct scd__list_bucket *b = &list->buckets[i];
 
 		for (uint32_t j = 0; j < b->n; j++)
-			of_entry[done++] =
-				(uint8_t)list_ages_cohort(list, b->words[j]);
+			of_entry[done++] = list_ages_cohort(list, b, j);
 	}
 }
 
@@ -183,12 +185,17 @@ static void list_ages_mark(struct scd__pick_set *set, const uint16_t *first_id,
 		scd__pick_set_add(set, id);
 }
 
-/* What is looked at first of a bucket, to be fetched before. */
-static const uint32_t *list_ages_words(const struct scd_list *list,
-				       size_t bucket)
+/* Fetch the ids of a bucket that is some ahead of one. */
+static inline __attribute__((always_inline)) void
+list_ages_fetch(const struct scd_list *list, size_t bucket)
 {
-	return bucket < scd__list_nbuckets(list) ? list->buckets[bucket].words
-						 : NULL;
+	const struct scd__list_bucket *b =
+		&list->buckets[bucket + BUCKETS_AHEAD];
+
+	if (bucket + BUCKETS_AHEAD >= scd__list_nbuckets(list) || !b->n)
+		return;
+	for (uint32_t i = 0; i < b->n && i < IDS_AHEAD; i += LINE_BYTES)
+		__builtin_prefetch(scd__list_ids(list, b) + i);
 }
 
 /* Entries that go, and a walk through the words for their ranks: all entries of
@@ -219,15 +226,16 @@ static int list_ages_find(const struct scd_list *list, const uint64_t *entries,
 	for (size_t i = 0; i < n; i++) {
 		const size_t bucket = scd__list_bucket_of(list, entries[i]);
 		const struct scd__list_bucket *b = &list->buckets[bucket];
-		const uint32_t word = scd__list_word_of(list, entries[i]);
 
-		if (i + SCD__LIST_AHEAD < n)
-			__builtin_prefetch(scd__list_near(
-				list, entries[i + SCD__LIST_AHEAD]));
-		from = scd__list_find(list, b, bucket == last ? from : 0, word);
+		if (i % SCD__LIST_AHEAD == 0)
+			for (size_t j = i; j < n && j < i + 2 * SCD__LIST_AHEAD;
+			     j++)
+				scd__list_fetch(list, entries[j]);
+		from = scd__list_find(list, b, bucket == last ? from : 0,
+				      entries[i], 0);
 		if (from == b->n)
 			return SCD_EINVAL;
-		cohorts[i] = (uint8_t)list_ages_cohort(list, b->words[from]);
+		cohorts[i] = list_ages_cohort(list, b, from);
 		places[i] = from++;
 		last = bucket;
 	}
@@ -241,17 +249,14 @@ static void list_ages_pass(struct list_ages_walk *walk, uint32_t to)
 	const uint8_t *of_id = walk->list->ages->cohorts.of_id;
 
 	while (walk->at < to) {
-		const uint32_t *words = b->words + walk->at;
+		const uint8_t *ids = scd__list_ids(walk->list, b) + walk->at;
 		const uint32_t n = to - walk->at < SCD__PICK_MOST
 					   ? to - walk->at
 					   : SCD__PICK_MOST;
-		uint64_t picked = walk->engine->pick(&walk->counted, words, n);
+		uint64_t picked = walk->engine->pick(&walk->counted, ids, n);
 
-		for (; picked; picked &= picked - 1) {
-			const uint32_t word = words[__builtin_ctzll(picked)];
-
-			walk->before[of_id[word & (SCD__COHORT_IDS - 1)]]++;
-		}
+		for (; picked; picked &= picked - 1)
+			walk->before[of_id[ids[__builtin_ctzll(picked)]]]++;
 		walk->at += n;
 	}
 }
@@ -260,11 +265,7 @@ static void list_ages_pass(struct list_ages_walk *walk, uint32_t to)
 static void list_ages_to_bucket(struct list_ages_walk *walk, size_t bucket)
 {
 	for (; walk->bucket < bucket; walk->bucket++, walk->at = 0) {
-		const uint32_t *ahead = list_ages_words(
-			walk->list, walk->bucket + BUCKETS_AHEAD);
-
-		for (unsigned i = 0; ahead && i < LINES_AHEAD; i++)
-			__builtin_prefetch(ahead + i * LINE_WORDS);
+		list_ages_fetch(walk->list, walk->bucket);
 		list_ages_pass(walk, walk->list->buckets[walk->bucket].n);
 	}
 }
@@ -272,25 +273,24 @@ static void list_ages_to_bucket(struct list_ages_walk *walk, size_t bucket)
 /* Pass whole groups, by their counts, and go on to one. */
 static void list_ages_to_group(struct list_ages_walk *walk, size_t group)
 {
-	size_t at = walk->bucket >> SCD__LIST_GROUP_LOG;
+	size_t at = scd__list_group_of(walk->list, walk->bucket);
 
 	for (; at < group; at++) {
 		const uint32_t *counts = walk->list->ages->counts[at];
 
 		for (unsigned i = 0; i < walk->nmeant; i++)
-			walk->group_before[walk->meant[i]] +=
-				list_ages_count(counts, walk->first_id,
-						walk->meant[i]);
+			walk->group_before[walk->meant[i]] += list_ages_count(
+				counts, walk->first_id, walk->meant[i]);
 	}
 	memcpy(walk->before, walk->group_before, sizeof(walk->before));
 	walk->counted = (struct scd__pick_set){{0}};
-	walk->bucket = group << SCD__LIST_GROUP_LOG;
+	walk->bucket = group << scd__list_group_log(walk->list);
 	walk->at = 0;
 }
 
 static size_t list_ages_group_of(const struct scd_list *list, uint64_t entry)
 {
-	return scd__list_bucket_of(list, entry) >> SCD__LIST_GROUP_LOG;
+	return scd__list_group_of(list, scd__list_bucket_of(list, entry));
 }
 
 /* The ranks of the first of n entries, as many as are in one group; at first,
@@ -307,8 +307,8 @@ static size_t list_ages_rank_group(struct list_ages_walk *walk,
 	     end++)
 		list_ages_mark(&walk->counted, walk->first_id, cohorts[end]);
 	for (size_t i = 0; i < end; i++) {
-		list_ages_to_bucket(walk, scd__list_bucket_of(walk->list,
-							      entries[i]));
+		list_ages_to_bucket(
+			walk, scd__list_bucket_of(walk->list, entries[i]));
 		list_ages_pass(walk, (uint32_t)ranks[i]);
 		ranks[i] = walk->before[cohorts[i]];
 	}
@@ -316,9 +316,8 @@ static size_t list_ages_rank_group(struct list_ages_walk *walk,
 }
 
 /* The ranks of entries whose places they are at first. */
-static void list_ages_rank(const struct scd_list *list,
-			   const uint64_t *entries, size_t n,
-			   const uint8_t *cohorts,
+static void list_ages_rank(const struct scd_list *list, const uint64_t *entries,
+			   size_t n, const uint8_t *cohorts,
 			   const uint64_t count[SCD__COHORTS_MAX],
 			   uint64_t *ranks)
 {
@@ -449,49 +448,47 @@ static void list_ages_next(struct list_ages_search *s, unsigned cohort)
 				    : UINT64_MAX;
 }
 
-/* Count the entries of a part of a bucket. */
+/* Count the entries of a part of a bucket, from a place on. */
 static void list_ages_search_part(struct list_ages_search *s, size_t bucket,
-				  const uint32_t *words, unsigned n)
+				  uint32_t at, unsigned n)
 {
+	const struct scd__list_bucket *b = &s->list->buckets[bucket];
 	const uint8_t *of_id = s->list->ages->cohorts.of_id;
-	uint64_t picked = s->engine->pick(&s->counted, words, n);
+	const uint8_t *ids = scd__list_ids(s->list, b) + at;
+	uint64_t picked = s->engine->pick(&s->counted, ids, n);
 
 	for (; picked; picked &= picked - 1) {
-		const uint32_t word = words[__builtin_ctzll(picked)];
-		const unsigned cohort = of_id[word & (SCD__COHORT_IDS - 1)];
+		const unsigned i = (unsigned)__builtin_ctzll(picked);
+		const unsigned cohort = of_id[ids[i]];
 
 		if (s->before[cohort]-- > 0)
 			continue;
-		*s->out++ = scd__list_entry(s->list, bucket, word);
+		*s->out++ = scd__list_entry_at(s->list, bucket, at + i);
 		list_ages_next(s, cohort);
 	}
 }
 
 static void list_ages_search_bucket(struct list_ages_search *s, size_t bucket)
 {
-	const struct scd__list_bucket *b = &s->list->buckets[bucket];
+	const uint32_t n = s->list->buckets[bucket].n;
 
-	for (uint32_t i = 0; i < b->n; i += SCD__PICK_MOST)
-		list_ages_search_part(s, bucket, b->words + i,
-				      b->n - i < SCD__PICK_MOST
-					      ? b->n - i
-					      : SCD__PICK_MOST);
+	for (uint32_t i = 0; i < n; i += SCD__PICK_MOST)
+		list_ages_search_part(s, bucket, i,
+				      n - i < SCD__PICK_MOST ? n - i
+							     : SCD__PICK_MOST);
 }
 
 static void list_ages_search_group(struct list_ages_search *s, size_t group)
 {
 	const size_t nbuckets = scd__list_nbuckets(s->list);
-	size_t bucket = group << SCD__LIST_GROUP_LOG;
-	size_t end = bucket + (1 << SCD__LIST_GROUP_LOG);
+	const unsigned log = scd__list_group_log(s->list);
+	size_t bucket = group << log;
+	size_t end = bucket + ((size_t)1 << log);
 
 	if (end > nbuckets)
 		end = nbuckets;
 	for (; bucket < end; bucket++) {
-		const uint32_t *ahead =
-			list_ages_words(s->list, bucket + BUCKETS_AHEAD);
-
-		for (unsigned i = 0; ahead && i < LINES_AHEAD; i++)
-			__builtin_prefetch(ahead + i * LINE_WORDS);
+		list_ages_fetch(s->list, bucket);
 		list_ages_search_bucket(s, bucket);
 	}
 }
@@ -500,9 +497,8 @@ void scd__list_aged_entries_at(const struct scd_list *list,
 			       const struct scd__aged_ranks *ranks,
 			       uint64_t *entries)
 {
-	struct list_ages_search s = {.list = list,
-				     .engine = scd__pick_engine(NULL),
-				     .out = entries};
+	struct list_ages_search s = {
+		.list = list, .engine = scd__pick_engine(NULL), .out = entries};
 
 	list_ages_search_begin(&s, ranks);
 	for (size_t group = 0; s.nsearched; group++) {

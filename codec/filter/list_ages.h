@@ -18,9 +18,9 @@ int scd__list_ages_spread(struct scd__list_ages *ages,
 /* See to it that an id is left for a change. */
 void scd__list_ages_make_room(struct scd_list *list);
 
-/* Copy a list's words into others that have so many bits for ids, 0 or
- * SCD__COHORT_ID_BITS. All ids there were become 0 with none. SCD_ENOMEM. */
-int scd__list_set_id_bits(struct scd_list *list, unsigned id_bits);
+/* Copy a list's buckets into others that have ids, all of which are 0 if there
+ * were none, or that have none. SCD_ENOMEM. */
+int scd__list_set_has_ids(struct scd_list *list, bool has_ids);
 
 /*
  * Keep ages, of which these are the cohorts; of_entry: the cohort of each entry

@@ -1,5 +1,5 @@
 /*
- * The engines there are to pick words by their ids, and the one in any C.
+ * The engines there are to pick ids, and the one in any C.
  */
 #include "codec/filter/list_pick.h"
 
@@ -31,15 +31,12 @@ static bool list_pick_portable_available(void)
 }
 
 static uint64_t list_pick_portable(const struct scd__pick_set *set,
-				   const uint32_t *words, unsigned n)
+				   const uint8_t *ids, unsigned n)
 {
 	uint64_t picked = 0;
 
-	for (unsigned i = 0; i < n; i++) {
-		const uint32_t id = words[i] & (SCD__COHORT_IDS - 1);
-
-		picked |= (uint64_t)(set->words[id / 32] >> id % 32 & 1) << i;
-	}
+	for (unsigned i = 0; i < n; i++)
+		picked |= (uint64_t)scd__pick_set_has(set, ids[i]) << i;
 	return picked;
 }
 

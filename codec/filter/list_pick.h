@@ -1,7 +1,7 @@
 /*
- * Which of a bucket's words have an id of a set, for all of them at once: so an
- * entry that is looked for by its rank in a cohort costs no look at the entries
- * of others. Engines for different processors; all say the same.
+ * Which of a bucket's entries have an id of a set, for all of them at once: so
+ * an entry that is looked for by its rank in a cohort costs no look at the
+ * entries of others. Engines for different processors; all say the same.
  */
 #ifndef SCD_LIST_PICK_H
 #define SCD_LIST_PICK_H
@@ -13,18 +13,25 @@
 #include "codec/filter/cohorts.h"
 
 enum {
-	SCD__PICK_MOST = 64, /* words at a time */
-	SCD__PICK_SET_WORDS = SCD__COHORT_IDS / 32,
+	SCD__PICK_MOST = 64, /* ids at a time */
+	SCD__PICK_ROWS = SCD__COHORT_IDS / 8,
 };
 
-/* Id i is bit i % 32 of word i / 32. */
+/* Id i is bit i / 16 % 8 of row i / 128 * 16 + i % 16: so a vector that has the
+ * last four bits of ids chooses rows by them. */
 struct scd__pick_set {
-	uint32_t words[SCD__PICK_SET_WORDS];
+	uint8_t rows[SCD__PICK_ROWS];
 };
 
 static inline void scd__pick_set_add(struct scd__pick_set *set, unsigned id)
 {
-	set->words[id / 32] |= UINT32_C(1) << id % 32;
+	set->rows[id / 128 * 16 + id % 16] |= (uint8_t)(1u << id / 16 % 8);
+}
+
+static inline bool scd__pick_set_has(const struct scd__pick_set *set,
+				     unsigned id)
+{
+	return set->rows[id / 128 * 16 + id % 16] >> id / 16 % 8 & 1;
 }
 
 struct scd__pick_engine {
@@ -33,9 +40,8 @@ struct scd__pick_engine {
 	/* May this processor run it? */
 	bool (*available)(void);
 
-	/* A bit for each of n (<= SCD__PICK_MOST) words whose lowest
-	 * SCD__COHORT_ID_BITS bits are in the set. */
-	uint64_t (*pick)(const struct scd__pick_set *set, const uint32_t *words,
+	/* A bit for each of n (<= SCD__PICK_MOST) ids that is in the set. */
+	uint64_t (*pick)(const struct scd__pick_set *set, const uint8_t *ids,
 			 unsigned n);
 };
 

@@ -8,159 +8,206 @@
 #include "codec/filter/list_state.h"
 
 enum {
-	SCD__LIST_AHEAD = 12,  /* entries of a change that are fetched before */
+	SCD__LIST_AHEAD = 32,  /* entries that are fetched before, in a row */
 	SCD__LIST_WINDOW = 32, /* words that are looked at together */
-	SCD__LIST_LINE_WORDS = 64 / sizeof(uint32_t),
-	SCD__LIST_LINES = 4, /* of a bucket that are fetched for an entry */
+	SCD__LIST_LINE = 64,   /* bytes */
 };
 
-/*
- * Where an entry of a bucket is if they are spread evenly: some places off, so
- * most often in the same cache line or the next.
- */
-static inline uint32_t scd__list_guess(const struct scd_list *list,
-				       const struct scd__list_bucket *b,
-				       uint32_t word)
+/* A part of a bucket: the places first..end - 1. */
+struct scd__list_range {
+	uint32_t first, end;
+};
+
+/* The places of a cell's entries. */
+static inline struct scd__list_range
+scd__list_cell(const struct scd_list *list, const struct scd__list_bucket *b,
+	       unsigned cell)
 {
-	return (uint32_t)((uint64_t)b->n * word >>
-			  (scd__list_rest_bits(list) + list->id_bits));
+	if (!b->n)
+		return (struct scd__list_range){0, 0};
+	return (struct scd__list_range){scd__list_cell_start(list, b, cell),
+					scd__list_cell_end(list, b, cell)};
 }
 
-/*
- * What a change of an entry is going to look at first, to be fetched before. A
- * function that did that itself would have no effect that compilers know of,
- * and they leave out calls of such.
- */
-static inline const uint32_t *scd__list_near(const struct scd_list *list,
-					     uint64_t entry)
-{
-	const struct scd__list_bucket *b =
-		&list->buckets[scd__list_bucket_of(list, entry)];
-
-	return b->n ? b->words + scd__list_guess(list, b,
-						 scd__list_word_of(list, entry))
-		    : NULL;
-}
-
-/* The first place of low..high whose word is not below one; else high. */
-static inline uint32_t scd__list_bisect(const struct scd__list_bucket *b,
-					uint32_t low, uint32_t high,
-					uint32_t word)
-{
-	while (low < high) {
-		const uint32_t middle = low + (high - low) / 2;
-
-		if (b->words[middle] < word)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/*
- * The first place in a bucket, from one on, whose word is not below one: near
- * the guess; where it is not, further and further away from it, so that entries
- * that are not spread evenly take no more than a logarithm of steps.
- */
-static inline uint32_t scd__list_gallop(const struct scd_list *list,
+/* The first place of a range whose word is not below one; else its end. */
+static inline uint32_t scd__list_bisect(const struct scd_list *list,
 					const struct scd__list_bucket *b,
-					uint32_t from, uint32_t word)
+					struct scd__list_range r, uint32_t word)
 {
-	uint32_t at = scd__list_guess(list, b, word), step = 1, last;
+	while (r.first < r.end) {
+		const uint32_t middle = r.first + (r.end - r.first) / 2;
 
-	if (at < from)
-		at = from;
-	if (at < b->n && b->words[at] < word) {
-		for (last = at; at < b->n && b->words[at] < word; step *= 2) {
-			last = at + 1;
-			at = b->n - at > step ? at + step : b->n;
-		}
-		return scd__list_bisect(b, last, at, word);
+		if (scd__list_word(list, b, middle) < word)
+			r.first = middle + 1;
+		else
+			r.end = middle;
 	}
-	for (last = at; at > from && b->words[at - 1] >= word; step *= 2) {
-		last = at - 1;
-		at = last - from > step ? last - step : from;
-	}
-	return scd__list_bisect(b, at, last, word);
+	return r.first;
 }
 
-/* Where the window around the guess begins, in a bucket of so many words. */
+/*
+ * How many words of a window are below one, and are among those from place
+ * `skip` of the window on, `n` of them: loops without a branch, whose length
+ * compilers know, so that they make vectors of them.
+ */
+static inline uint32_t scd__list_below16(const uint16_t *words, uint16_t word,
+					 uint16_t skip, uint16_t n)
+{
+	uint16_t below = 0;
+
+	for (uint16_t i = 0; i < SCD__LIST_WINDOW; i++)
+		below += (uint16_t)((words[i] < word) &
+				    ((uint16_t)(i - skip) < n));
+	return below;
+}
+
+static inline uint32_t scd__list_below32(const uint32_t *words, uint32_t word,
+					 uint32_t skip, uint32_t n)
+{
+	uint32_t below = 0;
+
+	for (uint32_t i = 0; i < SCD__LIST_WINDOW; i++)
+		below += (words[i] < word) & (i - skip < n);
+	return below;
+}
+
+/* Where the window begins for a word: around the place it has in its range if
+ * words are spread evenly; of a bucket with a window's words at least. */
 static inline uint32_t scd__list_window(const struct scd_list *list,
 					const struct scd__list_bucket *b,
-					uint32_t word)
+					struct scd__list_range r, uint32_t word)
 {
-	const uint32_t guess = scd__list_guess(list, b, word);
 	const uint32_t last = b->n - SCD__LIST_WINDOW;
-	const uint32_t first = guess - SCD__LIST_WINDOW / 2;
+	uint32_t at = r.first;
 
-	if (guess < SCD__LIST_WINDOW / 2)
-		return 0;
-	return first < last ? first : last;
-}
-
-/* How many words of a window are below one: a loop without a branch, whose
- * length compilers know, so that they make vectors of it. */
-static inline uint32_t scd__list_below(const uint32_t *words, uint32_t word)
-{
-	uint32_t n = 0;
-
-	for (unsigned i = 0; i < SCD__LIST_WINDOW; i++)
-		n += words[i] < word;
-	return n;
+	if (r.end - r.first > SCD__LIST_WINDOW) {
+		at += (uint32_t)((uint64_t)(r.end - r.first) * word >>
+				 list->word_bits);
+		at = at - r.first > SCD__LIST_WINDOW / 2
+			     ? at - SCD__LIST_WINDOW / 2
+			     : r.first;
+	}
+	return at < last ? at : last;
 }
 
 /*
- * The same. Most often the place is in a window around the guess, where words
- * are counted: a search step by step takes branches that no processor foresees.
+ * The first place of a range whose word is not below one. Most often it is in
+ * the window, where words are counted: a search step by step takes branches
+ * that no processor foresees.
  */
-static inline uint32_t scd__list_place(const struct scd_list *list,
+static inline uint32_t scd__list_lower(const struct scd_list *list,
 				       const struct scd__list_bucket *b,
-				       uint32_t from, uint32_t word)
+				       struct scd__list_range r, uint32_t word)
 {
-	uint32_t at, n;
+	uint32_t at, skip, n, below;
 
 	if (b->n < SCD__LIST_WINDOW)
-		return scd__list_gallop(list, b, from, word);
-	at = scd__list_window(list, b, word);
-	n = scd__list_below(b->words + at, word);
-	if ((n == 0 && at > 0) || (n == SCD__LIST_WINDOW && at + n < b->n))
-		return scd__list_gallop(list, b, from, word);
-	return at + n > from ? at + n : from;
+		return scd__list_bisect(list, b, r, word);
+	at = scd__list_window(list, b, r, word);
+	skip = at < r.first ? r.first - at : 0;
+	n = r.end - at - skip;
+	if (n > SCD__LIST_WINDOW - skip)
+		n = SCD__LIST_WINDOW - skip;
+	at += skip;
+	below = list->wide
+			? scd__list_below32(
+				  (uint32_t *)scd__list_words(list, b) + at -
+					  skip,
+				  word, skip, n)
+			: scd__list_below16(
+				  (uint16_t *)scd__list_words(list, b) + at -
+					  skip,
+				  (uint16_t)word, (uint16_t)skip, (uint16_t)n);
+	if (below == 0 && at > r.first)
+		return scd__list_bisect(
+			list, b, (struct scd__list_range){r.first, at}, word);
+	if (below == n && at + n < r.end)
+		return scd__list_bisect(
+			list, b, (struct scd__list_range){at + n, r.end}, word);
+	return at + below;
+}
+
+/* Of equal words from a place on, which ascend by id: the first one whose id is
+ * not below one. */
+static inline uint32_t scd__list_skip_ids(const struct scd_list *list,
+					  const struct scd__list_bucket *b,
+					  struct scd__list_range r,
+					  uint32_t word, unsigned id)
+{
+	const uint8_t *ids = scd__list_ids(list, b);
+
+	while (r.first < r.end) {
+		const uint32_t middle = r.first + (r.end - r.first) / 2;
+
+		if (scd__list_word(list, b, middle) == word && ids[middle] < id)
+			r.first = middle + 1;
+		else
+			r.end = middle;
+	}
+	return r.first;
+}
+
+/* The first place in an entry's bucket, from one on, of those that are not
+ * below the entry with an id. */
+static inline uint32_t scd__list_place(const struct scd_list *list,
+				       const struct scd__list_bucket *b,
+				       uint32_t from, uint64_t entry,
+				       unsigned id)
+{
+	const uint32_t word = scd__list_word_of(list, entry);
+	const struct scd__list_range r =
+		scd__list_cell(list, b, scd__list_cell_of(list, entry));
+	uint32_t at = scd__list_lower(list, b, r, word);
+
+	if (id && at < r.end && list->has_ids &&
+	    scd__list_word(list, b, at) == word)
+		at = scd__list_skip_ids(
+			list, b, (struct scd__list_range){at, r.end}, word, id);
+	return at > from ? at : from;
+}
+
+/* The place of an entry in its bucket, from one on; of equal ones the first
+ * that has an id not below one. b->n: it is not there. */
+static inline uint32_t scd__list_find(const struct scd_list *list,
+				      const struct scd__list_bucket *b,
+				      uint32_t from, uint64_t entry,
+				      unsigned id)
+{
+	const unsigned cell = scd__list_cell_of(list, entry);
+	const uint32_t at = scd__list_place(list, b, from, entry, id);
+
+	return at < scd__list_cell(list, b, cell).end &&
+			       scd__list_word(list, b, at) ==
+				       scd__list_word_of(list, entry)
+		       ? at
+		       : b->n;
 }
 
 /*
- * Fetch the words that an entry is looked for among, and some behind them, as
- * those move: inlined whatever compilers think of it, for the same reason, into
- * a function that does more than fetch.
+ * Fetch what an entry is looked for among, some of which may move: inlined
+ * whatever compilers think of it, into a function that does more than fetch, as
+ * one that did nothing else would have no effect that they know of, and they
+ * leave out calls of such.
  */
 static inline __attribute__((always_inline)) void
 scd__list_fetch(const struct scd_list *list, uint64_t entry)
 {
 	const struct scd__list_bucket *b =
 		&list->buckets[scd__list_bucket_of(list, entry)];
-	uint32_t at;
+	const unsigned rest_bits = scd__list_rest_bits(list);
+	const uint64_t rest = entry & ((UINT64_C(1) << rest_bits) - 1);
+	const size_t at = (size_t)(b->n * rest >> rest_bits);
+	const char *words;
 
-	if (b->n < SCD__LIST_WINDOW)
+	if (!b->n)
 		return;
-	at = scd__list_window(list, b, scd__list_word_of(list, entry));
-	for (unsigned i = 0; i < SCD__LIST_LINES; i++) {
-		__builtin_prefetch(b->words + at, 1);
-		at += SCD__LIST_LINE_WORDS;
-		at = at < b->n ? at : b->n - 1;
-	}
-}
-
-/* The place of an entry in its bucket, from one on; of equal ones the first.
- * b->n: it is not there. */
-static inline uint32_t scd__list_find(const struct scd_list *list,
-				      const struct scd__list_bucket *b,
-				      uint32_t from, uint32_t word)
-{
-	const uint32_t at = scd__list_place(list, b, from, word);
-
-	return at < b->n && scd__list_is_same(list, b->words[at], word) ? at
-									: b->n;
+	words = (const char *)scd__list_words(list, b) +
+		at * scd__list_word_bytes(list);
+	__builtin_prefetch(b->memory, 1);
+	__builtin_prefetch(words - SCD__LIST_LINE / 2, 1);
+	__builtin_prefetch(words + SCD__LIST_LINE / 2, 1);
+	if (list->has_ids)
+		__builtin_prefetch(scd__list_ids(list, b) + at, 1);
 }
 
 #endif

@@ -1,13 +1,21 @@
 /*
  * What a list is made of, for those that change and code it.
  *
- * The entries are in 2^log buckets, by their first bits, sorted; a bucket keeps
- * the other bits, and where ages are kept, behind them, the id of the entry's
- * cohort: that is its word, 32 bits at most. Fingerprints are spread evenly, so
- * all buckets have about as many. Where somebody has chosen them badly, one may
- * have all the entries: as each bucket is passed once for a change, that costs
- * no more than a pass over the list. groups counts the entries of 64 buckets
- * each, so that a rank is found without looking at every bucket.
+ * The entries are in 2^log buckets, by their first bits, sorted. A bucket is
+ * one piece of memory with some hundred entries. Of an entry it has the last
+ * bits, 16 at most, as a word; the bits between are the number of its cell, and
+ * the bucket says where each of its cells ends. Where ages are kept, the ids of
+ * the entries' cohorts follow the words, in the same order.
+ *
+ * A list with so few entries for its width that cells would take more memory
+ * than they save is wide: its words have 32 bits, its buckets are smaller, and
+ * each of these is one cell.
+ *
+ * Fingerprints are spread evenly, so all buckets have about as many. Where
+ * somebody has chosen them badly, one may have all the entries: as each bucket
+ * is passed once for a change, that costs no more than a pass over the list.
+ * groups counts the entries of some buckets each, so that a rank is found
+ * without looking at every bucket.
  */
 #ifndef SCD_LIST_STATE_H
 #define SCD_LIST_STATE_H
@@ -16,10 +24,12 @@
 #include "codec/list.h"
 #include "codec/mix.h"
 
-enum { SCD__LIST_GROUP_LOG = 6 };
+enum { SCD__LIST_MOST_CELLS_LOG = 6 }; /* of a bucket */
 
+/* The memory of a bucket: the ends of its cells, if there are several; room for
+ * so many words; for as many ids, if ages are kept. Null: room for none. */
 struct scd__list_bucket {
-	uint32_t *words; /* of its entries, in order */
+	uint32_t *memory;
 	uint32_t n, room;
 };
 
@@ -31,13 +41,18 @@ struct scd__list_ages {
 
 struct scd_list {
 	unsigned width, log;
+	unsigned cell_log;  /* a bucket has 2^cell_log cells */
+	unsigned word_bits; /* of an entry that its word has; the rest is in the
+			     * numbers of its bucket and its cell */
+	bool wide;          /* words are uint32_t, not uint16_t */
+	bool has_ids;       /* also before its ages are there */
 	uint64_t instance, generation;
 	uint64_t n;   /* entries */
 	uint64_t sum; /* of scd__list_hash() over them */
 	uint64_t key; /* of that hash */
+	size_t bytes; /* of the buckets' memory */
 	struct scd__list_bucket *buckets;
 	uint64_t *groups;
-	unsigned id_bits; /* of a word: 0 without ages */
 	struct scd__list_ages *ages; /* null: not kept */
 };
 
@@ -75,15 +90,22 @@ int scd__list_check_change(const struct scd_list *list,
 uint64_t scd__list_sum_after(const struct scd_list *list,
 			     const struct scd_list_change *c);
 
-/* The bits of an entry that are in its word. */
+/* The bits of an entry that its bucket's number does not have. */
 static inline unsigned scd__list_rest_bits(const struct scd_list *list)
 {
-	return list->width - list->log;
+	return list->cell_log + list->word_bits;
 }
 
 static inline size_t scd__list_nbuckets(const struct scd_list *list)
 {
 	return (size_t)1 << list->log;
+}
+
+/* The logarithm of the number of buckets of a group: so many entries that
+ * counts of their ids take little memory. */
+static inline unsigned scd__list_group_log(const struct scd_list *list)
+{
+	return list->wide ? 6 : 5;
 }
 
 /* The largest fingerprint. */
@@ -98,40 +120,122 @@ static inline size_t scd__list_bucket_of(const struct scd_list *list,
 	return (size_t)(entry >> scd__list_rest_bits(list));
 }
 
-/* The first word that an entry may have: that of the oldest cohort. */
+static inline unsigned scd__list_cell_of(const struct scd_list *list,
+					 uint64_t entry)
+{
+	return (unsigned)(entry >> list->word_bits) &
+	       ((1u << list->cell_log) - 1);
+}
+
 static inline uint32_t scd__list_word_of(const struct scd_list *list,
 					 uint64_t entry)
 {
-	const uint64_t rest =
-		entry & ((UINT64_C(1) << scd__list_rest_bits(list)) - 1);
-
-	return (uint32_t)(rest << list->id_bits);
+	return (uint32_t)(entry & ((UINT64_C(1) << list->word_bits) - 1));
 }
 
-static inline unsigned scd__list_id_of(const struct scd_list *list,
+/* An entry, from its bucket, its cell and its word. */
+static inline uint64_t scd__list_entry(const struct scd_list *list,
+				       size_t bucket, unsigned cell,
 				       uint32_t word)
 {
-	return word & ((1u << list->id_bits) - 1);
+	return ((uint64_t)bucket << list->cell_log | cell) << list->word_bits |
+	       word;
 }
 
-/* Whether two words of a bucket are of equal entries. */
-static inline bool scd__list_is_same(const struct scd_list *list, uint32_t a,
-				     uint32_t b)
+/* The ends of cells that a bucket has memory for. */
+static inline size_t scd__list_nends(const struct scd_list *list)
 {
-	return (a ^ b) >> list->id_bits == 0;
+	return list->cell_log ? (size_t)1 << list->cell_log : 0;
 }
 
-/* An entry, from its bucket and its word. */
-static inline uint64_t scd__list_entry(const struct scd_list *list,
-				       size_t bucket, uint32_t word)
+static inline size_t scd__list_word_bytes(const struct scd_list *list)
 {
-	return (uint64_t)bucket << scd__list_rest_bits(list) |
-	       word >> list->id_bits;
+	return list->wide ? sizeof(uint32_t) : sizeof(uint16_t);
+}
+
+/* The words of a bucket that has memory: of one of both types. */
+static inline void *scd__list_words(const struct scd_list *list,
+				    const struct scd__list_bucket *b)
+{
+	return b->memory + scd__list_nends(list);
+}
+
+/* The ids of a bucket that has memory, of a list that has them. */
+static inline uint8_t *scd__list_ids(const struct scd_list *list,
+				     const struct scd__list_bucket *b)
+{
+	return (uint8_t *)scd__list_words(list, b) +
+	       b->room * scd__list_word_bytes(list);
+}
+
+static inline uint32_t scd__list_word(const struct scd_list *list,
+				      const struct scd__list_bucket *b,
+				      uint32_t at)
+{
+	const void *words = scd__list_words(list, b);
+
+	return list->wide ? ((const uint32_t *)words)[at]
+			  : ((const uint16_t *)words)[at];
+}
+
+static inline void scd__list_set_word(const struct scd_list *list,
+				      const struct scd__list_bucket *b,
+				      uint32_t at, uint32_t word)
+{
+	void *words = scd__list_words(list, b);
+
+	if (list->wide)
+		((uint32_t *)words)[at] = word;
+	else
+		((uint16_t *)words)[at] = (uint16_t)word;
+}
+
+/* Where a cell of a bucket with entries begins, and where it ends. */
+static inline uint32_t scd__list_cell_end(const struct scd_list *list,
+					  const struct scd__list_bucket *b,
+					  unsigned cell)
+{
+	return list->cell_log ? b->memory[cell] : b->n;
+}
+
+static inline uint32_t scd__list_cell_start(const struct scd_list *list,
+					    const struct scd__list_bucket *b,
+					    unsigned cell)
+{
+	return cell ? scd__list_cell_end(list, b, cell - 1) : 0;
+}
+
+/* The cell of the entry at a place, below the entries of its bucket. */
+static inline unsigned scd__list_cell_at(const struct scd_list *list,
+					 const struct scd__list_bucket *b,
+					 uint32_t at)
+{
+	unsigned cell = 0;
+
+	for (size_t i = 0; i < scd__list_nends(list); i++)
+		cell += b->memory[i] <= at;
+	return cell;
+}
+
+/* The entry at such a place. */
+static inline uint64_t scd__list_entry_at(const struct scd_list *list,
+					  size_t bucket, uint32_t at)
+{
+	const struct scd__list_bucket *b = &list->buckets[bucket];
+
+	return scd__list_entry(list, bucket, scd__list_cell_at(list, b, at),
+			       scd__list_word(list, b, at));
+}
+
+static inline size_t scd__list_group_of(const struct scd_list *list,
+					size_t bucket)
+{
+	return bucket >> scd__list_group_log(list);
 }
 
 static inline size_t scd__list_ngroups(const struct scd_list *list)
 {
-	return (scd__list_nbuckets(list) >> SCD__LIST_GROUP_LOG) + 1;
+	return scd__list_group_of(list, scd__list_nbuckets(list)) + 1;
 }
 
 /*
@@ -161,6 +265,11 @@ struct scd__list_cursor scd__list_seek(const struct scd_list *list,
 size_t scd__list_read(const struct scd_list *list,
 		      struct scd__list_cursor *cursor, uint64_t last,
 		      uint64_t *out, size_t n);
+
+/* The same for entries of one bucket, and their ids if the list has some. */
+size_t scd__list_read_bucket(const struct scd_list *list,
+			     struct scd__list_cursor *cursor, uint64_t last,
+			     uint64_t *out, uint8_t *ids, size_t n);
 
 /* The entries with some ascending ranks, below the list's entries. */
 void scd__list_entries_at(const struct scd_list *list, const uint64_t *ranks,

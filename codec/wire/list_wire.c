@@ -17,10 +17,15 @@ static void list_wire_put(struct scd__gap_encoder *e,
 	for (size_t bucket = scd__list_nbuckets(list); bucket-- > 0;) {
 		const struct scd__list_bucket *b = &list->buckets[bucket];
 
-		for (uint32_t i = b->n; i-- > 0 && !e->error;) {
-			const uint64_t entry =
-				scd__list_entry(list, bucket, b->words[i]);
+		unsigned cell = (1u << list->cell_log) - 1;
 
+		for (uint32_t i = b->n; i-- > 0 && !e->error;) {
+			uint64_t entry;
+
+			while (scd__list_cell_start(list, b, cell) > i)
+				cell--;
+			entry = scd__list_entry(list, bucket, cell,
+						scd__list_word(list, b, i));
 			if (found)
 				scd__gap_put(e, before - entry);
 			before = entry;

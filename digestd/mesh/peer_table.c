@@ -217,12 +217,6 @@ static uint64_t peer_table_entries_of(const struct scd_list *list)
 	return info.nones;
 }
 
-/* What a list takes; each of its buckets is counted now and then only. */
-static size_t peer_table_bytes_of(const struct scd_list *list)
-{
-	return 5 * (size_t)peer_table_entries_of(list);
-}
-
 static void peer_table_reclaim(struct peer_table *t)
 {
 	scd_table_reclaim(t->table, atomic_load_explicit(&t->reclaim,
@@ -244,7 +238,7 @@ static void peer_table_uncount(struct peer_table *t,
 {
 	t->entries -= peer_table_entries_of(list);
 	t->nlists--;
-	atomic_fetch_sub_explicit(&t->lists, peer_table_bytes_of(list),
+	atomic_fetch_sub_explicit(&t->lists, scd_list_memory(list),
 				  memory_order_relaxed);
 }
 
@@ -252,7 +246,7 @@ static void peer_table_count(struct peer_table *t, const struct scd_list *list)
 {
 	t->entries += peer_table_entries_of(list);
 	t->nlists++;
-	atomic_fetch_add_explicit(&t->lists, peer_table_bytes_of(list),
+	atomic_fetch_add_explicit(&t->lists, scd_list_memory(list),
 				  memory_order_relaxed);
 }
 

@@ -79,7 +79,7 @@ static void list_is_a_bloom_filter(void **state)
 	scd_list_free(&list);
 }
 
-/* The twin: an array that is sorted again after each change. */
+/* The twin: a sorted array, copied for each change. */
 struct twin {
 	uint64_t *entries;
 	size_t n;
@@ -94,16 +94,17 @@ static int twin_compare(const void *a, const void *b)
 
 static void twin_apply(struct twin *t, const struct scd_list_change *c)
 {
-	for (size_t i = 0; i < c->nremoved; i++) {
-		size_t at = 0;
+	size_t left = 0, gone = 0;
 
-		while (t->entries[at] != c->removed[i])
-			at++;
-		t->entries[at] = t->entries[--t->n];
-		qsort(t->entries, t->n, sizeof(*t->entries), twin_compare);
+	for (size_t i = 0; i < t->n; i++) {
+		if (gone < c->nremoved && t->entries[i] == c->removed[gone])
+			gone++;
+		else
+			t->entries[left++] = t->entries[i];
 	}
-	for (size_t i = 0; i < c->nadded; i++)
-		t->entries[t->n++] = c->added[i];
+	assert_int_equal(gone, c->nremoved);
+	memcpy(t->entries + left, c->added, c->nadded * sizeof(*c->added));
+	t->n = left + c->nadded;
 	qsort(t->entries, t->n, sizeof(*t->entries), twin_compare);
 }
 
@@ -173,6 +174,13 @@ static void changes_are_those_of_an_array(void **state)
 	check_changes(16, 900, true);
 	check_changes(36, 1500, false);
 	check_changes(40, 300, true);
+	/* several buckets, and cells in them */
+	check_changes(18, 8000, false);
+	check_changes(20, 6000, true);
+	/* with large words at first; and as they stay */
+	check_changes(26, 9000, false);
+	check_changes(26, 9000, true);
+	check_changes(32, 5000, false);
 }
 
 /* What cannot be applied leaves the list as it is. */

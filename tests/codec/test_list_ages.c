@@ -493,20 +493,21 @@ static void damaged_frames_are_refused(void **state)
 	cache_free(cache);
 }
 
-/* Ages are in the bits of a word that the entry leaves. */
+/* An id takes a byte, whose list takes little more than two. */
 static void ages_take_little_memory(void **state)
 {
-	struct scd_list *list = list_sample(30, 300000, 11);
-	const size_t before = scd_list_memory(list);
+	enum { N = 300000 };
+	struct scd_list *list = list_sample(30, N, 11);
 
 	(void)state;
+	assert_true(scd_list_memory(list) < N * 5 / 2);
 	assert_int_equal(scd_list_keep_ages(list), SCD_OK);
-	assert_true(scd_list_memory(list) < before + 300000 / 4);
+	assert_true(scd_list_memory(list) < N * 15 / 4);
 	scd_list_free(&list);
 }
 
-/* All engines pick those of a set, wherever the words begin and end, and look
- * at no word behind them. */
+/* All engines pick those of a set, wherever the ids begin and end, and look at
+ * no id behind them. */
 static void engines_pick_the_same(void **state)
 {
 	uint64_t seed = 5;
@@ -515,12 +516,12 @@ static void engines_pick_the_same(void **state)
 	for (unsigned round = 0; round < 1000; round++) {
 		const unsigned n =
 			(unsigned)random_below(&seed, SCD__PICK_MOST + 1);
-		uint32_t *words = malloc((n + 1) * sizeof(*words));
+		uint8_t *ids = malloc(n + 1);
 		struct scd__pick_set set = {{0}};
 		bool is_in[SCD__COHORT_IDS] = {false};
 		uint64_t picked = 0;
 
-		assert_non_null(words);
+		assert_non_null(ids);
 		for (unsigned i = 0; i < round % SCD__COHORT_IDS; i++) {
 			const uint64_t id =
 				random_below(&seed, SCD__COHORT_IDS);
@@ -529,17 +530,17 @@ static void engines_pick_the_same(void **state)
 			is_in[id] = true;
 		}
 		for (unsigned i = 0; i < n; i++) {
-			words[i + 1] = (uint32_t)random_next(&seed);
-			if (is_in[words[i + 1] % SCD__COHORT_IDS])
+			ids[i + 1] = (uint8_t)random_next(&seed);
+			if (is_in[ids[i + 1]])
 				picked |= UINT64_C(1) << i;
 		}
 		for (size_t i = 0; i < scd__pick_nengines; i++) {
 			if (scd__pick_engines[i]->available())
 				assert_true(scd__pick_engines[i]->pick(
-						    &set, words + 1, n) ==
+						    &set, ids + 1, n) ==
 					    picked);
 		}
-		free(words);
+		free(ids);
 	}
 }
 

@@ -261,10 +261,15 @@ static void test_numbers(void **state)
 	peer_table_unref(t);
 }
 
-/* What a table takes besides its lists, with 5 bytes an entry. */
-static size_t table_bytes(const struct peer_table *t, unsigned nlists)
+/* What a table takes besides its lists. */
+static size_t table_bytes(struct peer_table *t, unsigned nlists)
 {
-	return peer_table_memory(t) - (size_t)nlists * KEYS * 5;
+	size_t bytes = peer_table_memory(t);
+
+	for (unsigned i = 0; i < nlists; i++)
+		bytes -= scd_list_memory(
+			peer_table_list(&(struct peer_slot){ t, i }));
+	return bytes;
 }
 
 /* A table in which one peer after the other gets a list; npeers have come.
