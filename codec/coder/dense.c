@@ -14,7 +14,7 @@
 #include "codec/error.h"
 
 enum {
-	CHUNK_LOG = 24, /* 16 MiB: 0.005 % of states and table */
+	CHUNK_LOG = 22, /* 4 MiB: 0.02 % of states and table */
 	MIN_CHUNK_LOG = 16,
 	MAX_CHUNK_LOG = 30,
 	MIN_BYTES = 1 << 15, /* of an array; below, states weigh too much */
