@@ -22,6 +22,7 @@
 
 #include "error.h"
 #include "key.h"
+#include "threads.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -140,13 +141,13 @@ struct scd_limits {
 void scd_limits_init(struct scd_limits *limits);
 
 /*
- * How a digest is read, where the defaults are not what a program wants. All
- * zero, or a null pointer where a function takes one: the defaults.
+ * How a digest is made or read, where the defaults are not what a program
+ * wants. All zero, or a null pointer where a function takes one: the defaults.
  */
 struct scd_work {
 	/*
-	 * The engine that decodes: the fastest with no more instructions than
-	 * "portable", "neon", "avx2" or "avx512" has. All give the same array.
+	 * The engine that works: the fastest with no more instructions than
+	 * "portable", "neon", "avx2" or "avx512" has. All give the same bytes.
 	 * Null: the fastest that this processor can run.
 	 */
 	const char *engine;
@@ -156,11 +157,18 @@ struct scd_work {
 	 * if their arrays have as many bytes: for large ones new memory costs a
 	 * sixth of the time and more. Then *spare is all zero after success,
 	 * and an empty filter after an error in the payload. Where it is of no
-	 * use it is left alone. Null: none.
+	 * use it is left alone, as it is by what makes digests. Null: none.
 	 */
 	struct scd_bloom *spare;
 
-	uint64_t reserved[6]; /* 0 */
+	/*
+	 * Threads to work with (threads.h), where there is enough to do for
+	 * several: arrays of 8 MiB and more in most cases. The result is the
+	 * same as without. Null: none.
+	 */
+	const struct scd_threads *threads;
+
+	uint64_t reserved[5]; /* 0 */
 };
 
 /*
@@ -208,6 +216,15 @@ int scd_digest_encode(const struct scd_bloom *bloom,
 		      size_t *out_len);
 
 /*
+ * The same, done as work says; null: scd_digest_encode(). SCD_EINVAL: as
+ * scd_digest_decode_with(), too; and the errors of work->threads.
+ */
+int scd_digest_encode_with(const struct scd_bloom *bloom,
+			   const struct scd_digest_info *ids,
+			   const struct scd_work *work, uint8_t **out,
+			   size_t *out_len);
+
+/*
  * Read a full digest: everything scd_digest_parse() does, then decode the
  * payload into a new filter, and verify it. On success *bloom is a filter
  * that the caller releases with scd_bloom_free(), and *info (may be null) has
@@ -224,7 +241,8 @@ int scd_digest_decode(const uint8_t *in, size_t len,
 /*
  * The same, done as work says; null: scd_digest_decode(). *bloom may be
  * *work->spare. SCD_EINVAL: this processor has no such engine, or the library
- * has none for it.
+ * has none for it; or work->threads did not do all that they were given. And
+ * the errors of work->threads.
  */
 int scd_digest_decode_with(const uint8_t *in, size_t len,
 			   const struct scd_limits *limits,

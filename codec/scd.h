@@ -9,9 +9,10 @@
  * alone.
  *
  * Threads. The library does no I/O, reads no clock, starts no thread and keeps
- * no global state. Any function may be called from any thread. Two threads must
- * not use an object at a time if one of them changes it; index.h, table.h
- * and admission.h say what they allow beyond that.
+ * no global state. A program may lend it threads (threads.h). Any function may
+ * be called from any thread. Two threads must not use an object at a time if
+ * one of them changes it; index.h, table.h and admission.h say what they allow
+ * beyond that.
  *
  * Errors. A function that can fail returns int: 0, or a negative code
  * (error.h). Unless its comment says otherwise, it then leaves everything that
@@ -41,6 +42,7 @@
 #include "shared_table.h"
 #include "squid.h"
 #include "table.h"
+#include "threads.h"
 #include "tune.h"
 #include "uri.h"
 #include "version.h"

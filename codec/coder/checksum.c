@@ -44,6 +44,15 @@ void scd__checksum_reach(struct scd__checksum *sum, const uint8_t *end)
 	}
 }
 
+void scd__checksum_reach_counted(struct scd__checksum *sum, const uint8_t *end,
+				 uint64_t ones)
+{
+	const size_t left = (size_t)(end - sum->next);
+
+	scd__checksum_add(sum, left - left % SCD__CHECKSUM_STRIPE);
+	sum->ones += ones;
+}
+
 /* The four lanes as one; what is shorter than a stripe has used none. */
 static uint64_t checksum_merge(const struct scd__checksum *sum)
 {

@@ -28,10 +28,12 @@ static bool coder_empty_fits(const struct scd__shape *shape, uint64_t len)
 }
 
 static int coder_empty_encode(const struct scd__shape *shape,
-			      const uint8_t *bits, struct scd__writer *out)
+			      const uint8_t *bits, struct scd__writer *out,
+			      const struct scd__coder_work *work)
 {
 	(void)shape;
 	(void)bits;
+	(void)work;
 	return out->error;
 }
 
@@ -52,8 +54,10 @@ static bool coder_stored_fits(const struct scd__shape *shape, uint64_t len)
 }
 
 static int coder_stored_encode(const struct scd__shape *shape,
-			       const uint8_t *bits, struct scd__writer *out)
+			       const uint8_t *bits, struct scd__writer *out,
+			       const struct scd__coder_work *work)
 {
+	(void)work;
 	scd__write_bytes(out, bits, (size_t)scd__array_bytes(shape->nbits));
 	return out->error;
 }
@@ -160,7 +164,8 @@ static bool coder_is_incompressible(const struct scd__shape *shape)
 }
 
 int scd__coder_encode(const struct scd__shape *shape, const uint8_t *bits,
-		      struct scd__writer *out, enum scd_coding *id)
+		      struct scd__writer *out,
+		      const struct scd__coder_work *work, enum scd_coding *id)
 {
 	for (size_t i = 0; i < NCODINGS; i++) {
 		struct scd__writer w =
@@ -171,11 +176,11 @@ int scd__coder_encode(const struct scd__shape *shape, const uint8_t *bits,
 		    (coder_is_incompressible(shape) &&
 		     codings[i]->id != SCD_CODING_STORED))
 			continue;
-		error = codings[i]->encode(shape, bits, &w);
-		if (error == SCD_ENOMEM)
-			return error;
-		if (error)
+		error = codings[i]->encode(shape, bits, &w, work);
+		if (error == SCD_ESPACE)
 			continue;
+		if (error)
+			return error;
 		if (!codings[i]->fits(shape, scd__writer_len(&w)) ||
 		    !coder_is_plausible(shape, scd__writer_len(&w)))
 			continue;

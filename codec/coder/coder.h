@@ -21,6 +21,7 @@
 #include "codec/coder/checksum.h"
 #include "codec/cursor.h"
 #include "codec/digest.h"
+#include "codec/threads.h"
 
 /* What both sides know beforehand: nbits >= 1, nones <= nbits. */
 struct scd__shape {
@@ -28,13 +29,16 @@ struct scd__shape {
 	uint64_t nones;
 };
 
-/* How to decode. All zero: by the fastest engine, and nothing is added up. */
+/* How to work. All zero: by the fastest engine, alone, nothing is added up. */
 struct scd__coder_work {
 	const char *limit; /* of engines (engine.h) */
 
-	/* Has just begun with the array, of which whole stripes are added, all
-	 * or some; undefined after an error. Null: none. */
+	/* Has begun with the array, of which whole stripes are added, all or
+	 * some; undefined after an error in decoding. Who encodes knows the
+	 * ones, and need not count them. Null: none. */
 	struct scd__checksum *sum;
+
+	const struct scd_threads *threads; /* to work with; null: none */
 };
 
 /* A way of coding. */
@@ -47,14 +51,17 @@ struct scd__coding {
 	/* May an array of this shape have a payload of len bytes? */
 	bool (*fits)(const struct scd__shape *shape, uint64_t len);
 
-	/* Append the payload. SCD_ESPACE: it does not fit. */
+	/* Append the payload, as work says; null: as if it were all zero.
+	 * SCD_ESPACE: it does not fit; SCD_ENOMEM; the errors of threads. */
 	int (*encode)(const struct scd__shape *shape, const uint8_t *bits,
-		      struct scd__writer *out);
+		      struct scd__writer *out,
+		      const struct scd__coder_work *work);
 
 	/*
 	 * Decode all that is left in the reader, as work says; null: as if it
 	 * were all zero. bits has room for the array.
-	 * SCD_EFORMAT: these bytes are not such an array's; bits is undefined.
+	 * SCD_EFORMAT: these bytes are not such an array's; bits is undefined,
+	 * as it is after the errors of threads.
 	 */
 	int (*decode)(const struct scd__shape *shape, struct scd__reader *in,
 		      uint8_t *bits, const struct scd__coder_work *work);
@@ -85,9 +92,11 @@ static inline uint64_t scd__array_bytes(uint64_t nbits)
  * coding takes that much. *id says how it is coded. What lies behind it, to
  * the end of the room, may be overwritten. scd__array_bytes() of room are
  * always enough. SCD_ESPACE: they were not there; SCD_ENOMEM: of more ones than
- * zeros a copy is needed. Then *out is as it was.
+ * zeros a copy is needed; the errors of work->threads. Then *out is as it was.
+ * work may be null.
  */
 int scd__coder_encode(const struct scd__shape *shape, const uint8_t *bits,
-		      struct scd__writer *out, enum scd_coding *id);
+		      struct scd__writer *out,
+		      const struct scd__coder_work *work, enum scd_coding *id);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The dense coding: payload, chunks, and their order. What a chunk's bytes
- * are coded with is in dense_model.c and the engines.
+ * The dense coding: what a chunk is made of. What its bytes are coded with is
+ * in dense_model.c and the engines, how chunks make a payload in chunks.c.
  *
  * The encoder writes words from the end of its room downwards, because the
  * last one it makes is the first that a decoder reads, and then moves them to
@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "codec/coder/ans.h"
+#include "codec/coder/chunks.h"
 #include "codec/error.h"
 
 enum {
@@ -92,10 +93,10 @@ static int dense_finish_chunk(const struct scd__dense_engine *engine,
 	return SCD_OK;
 }
 
-static int dense_encode_chunk(const struct scd__dense_engine *engine,
-			      const uint8_t *bytes, size_t len,
+static int dense_encode_chunk(const void *arg, const uint8_t *bytes, size_t len,
 			      struct scd__writer *out)
 {
+	const struct scd__dense_engine *engine = arg;
 	const unsigned to_bytes = SCD__DENSE_COST_LOG + 3;
 	uint64_t hist[SCD__DENSE_COUNTS] = {0}, cost;
 	uint32_t state[SCD__DENSE_MAX_LANES];
@@ -117,27 +118,6 @@ static int dense_encode_chunk(const struct scd__dense_engine *engine,
 	scd__write_u8(out, (uint8_t)dense_lanes_log(cost >> to_bytes));
 	dense_begin_chunk(&e, out);
 	return dense_finish_chunk(engine, &e, out);
-}
-
-int scd__dense_encode(const struct scd__dense_engine *engine,
-		      const struct scd__shape *shape, const uint8_t *bits,
-		      struct scd__writer *out)
-{
-	const size_t len = (size_t)scd__array_bytes(shape->nbits);
-	const size_t most = (size_t)1 << CHUNK_LOG;
-	struct scd__writer sizes;
-
-	scd__write_u8(out, CHUNK_LOG);
-	sizes = *out;
-	scd__write_zeros(out, 4 * ((len + most - 1) / most));
-	for (size_t at = 0; at < len && !out->error; at += most) {
-		const uint8_t *start = out->at;
-		size_t n = len - at < most ? len - at : most;
-
-		out->error = dense_encode_chunk(engine, bits + at, n, out);
-		scd__write_u32(&sizes, (uint32_t)(out->at - start));
-	}
-	return out->error;
 }
 
 /* What precedes the words of a chunk, in the order in which it comes. */
@@ -190,34 +170,33 @@ static bool dense_is_finished(const struct scd__dense_decoding *d)
 	return !wrong && d->at == d->end && d->nlisted == d->nlist;
 }
 
-static int dense_decode_chunk(const struct scd__dense_engine *engine,
-			      struct scd__reader *in, uint8_t *bytes,
-			      size_t len, struct scd__checksum *sum)
+static int dense_decode_chunk(const void *arg, struct scd__chunk *c)
 {
+	const struct scd__dense_engine *engine = arg;
 	uint32_t state[SCD__DENSE_MAX_LANES];
 	struct scd__dense_model model;
 	struct scd__dense_decoding d = {
 		.model = &model,
 		.state = state,
-		.bytes = bytes,
-		.len = len,
-		.sum = sum,
+		.bytes = c->bytes,
+		.len = c->len,
+		.sum = c->sum,
 	};
-	unsigned log = scd__read_u8(in);
+	unsigned log = scd__read_u8(&c->in);
 	int error;
 
 	if (log < SCD__DENSE_MIN_LANES_LOG || log > SCD__DENSE_MAX_LANES_LOG)
 		return SCD_EFORMAT;
 	d.nlanes = 1u << log;
-	error = dense_read_model(in, &model);
+	error = dense_read_model(&c->in, &model);
 	if (!error)
-		error = dense_read_list(in, &d);
+		error = dense_read_list(&c->in, &d);
 	if (!error)
-		error = dense_read_states(in, &d);
+		error = dense_read_states(&c->in, &d);
 	if (error)
 		return error;
-	d.at = in->at;
-	d.end = in->end;
+	d.at = c->in.at;
+	d.end = c->in.end;
 	engine->decode(&d);
 	error = scd__dense_decode_rest(&d);
 	if (!error && !dense_is_finished(&d))
@@ -225,41 +204,45 @@ static int dense_decode_chunk(const struct scd__dense_engine *engine,
 	return error;
 }
 
+static struct scd__chunk_coder
+dense_chunk_coder(const struct scd__dense_engine *engine)
+{
+	return (struct scd__chunk_coder){
+		.min_log = MIN_CHUNK_LOG,
+		.max_log = MAX_CHUNK_LOG,
+		.encode = dense_encode_chunk,
+		.decode = dense_decode_chunk,
+		.model = engine,
+	};
+}
+
+int scd__dense_encode(const struct scd__dense_engine *engine,
+		      const struct scd__shape *shape, const uint8_t *bits,
+		      struct scd__writer *out,
+		      const struct scd__coder_work *work)
+{
+	const struct scd__chunk_coder coder = dense_chunk_coder(engine);
+
+	return scd__chunks_encode(&coder, CHUNK_LOG, shape, bits, out, work);
+}
+
 int scd__dense_decode(const struct scd__dense_engine *engine,
 		      const struct scd__shape *shape, struct scd__reader *in,
-		      uint8_t *bits, struct scd__checksum *sum)
+		      uint8_t *bits, const struct scd__coder_work *work)
 {
-	const size_t len = (size_t)scd__array_bytes(shape->nbits);
-	const unsigned log = scd__read_u8(in);
-	struct scd__reader sizes;
-	size_t most;
+	const struct scd__chunk_coder coder = dense_chunk_coder(engine);
 
-	if (log < MIN_CHUNK_LOG || log > MAX_CHUNK_LOG)
-		return SCD_EFORMAT;
-	most = (size_t)1 << log;
-	sizes = *in;
-	scd__read_bytes(in, 4 * ((len + most - 1) / most));
-	for (size_t at = 0; at < len; at += most) {
-		size_t nbytes = scd__read_u32(&sizes);
-		const uint8_t *bytes = scd__read_bytes(in, nbytes);
-		struct scd__reader chunk = scd__reader(bytes, nbytes);
-		size_t n = len - at < most ? len - at : most;
-
-		if (!bytes ||
-		    dense_decode_chunk(engine, &chunk, bits + at, n, sum))
-			return SCD_EFORMAT;
-		if (sum)
-			scd__checksum_reach(sum, bits + at + n);
-	}
-	if (shape->nbits % 8 && bits[len - 1] >> shape->nbits % 8)
-		return SCD_EFORMAT;
-	return scd__reader_left(in) > 0 ? SCD_EFORMAT : SCD_OK;
+	return scd__chunks_decode(&coder, shape, in, bits, work);
 }
 
 static int dense_dense_encode(const struct scd__shape *shape,
-			      const uint8_t *bits, struct scd__writer *out)
+			      const uint8_t *bits, struct scd__writer *out,
+			      const struct scd__coder_work *work)
 {
-	return scd__dense_encode(scd__dense_engine(NULL), shape, bits, out);
+	const char *limit = work ? work->limit : NULL;
+
+	return scd__dense_encode(scd__dense_engine(limit), shape, bits, out,
+				 work);
 }
 
 static int dense_dense_decode(const struct scd__shape *shape,
@@ -269,7 +252,7 @@ static int dense_dense_decode(const struct scd__shape *shape,
 	const char *limit = work ? work->limit : NULL;
 
 	return scd__dense_decode(scd__dense_engine(limit), shape, in, bits,
-				 work ? work->sum : NULL);
+				 work);
 }
 
 const struct scd__coding scd__coding_dense = {

@@ -16,14 +16,13 @@
 /* Coding SCD_CODING_DENSE, with the engine of this processor. */
 extern const struct scd__coding scd__coding_dense;
 
-/* The same with a given one. */
+/* The same with a given one, whatever work->limit is; work may be null. */
 int scd__dense_encode(const struct scd__dense_engine *engine,
 		      const struct scd__shape *shape, const uint8_t *bits,
-		      struct scd__writer *out);
-
-/* sum: as that of struct scd__coder_work, or null. */
+		      struct scd__writer *out,
+		      const struct scd__coder_work *work);
 int scd__dense_decode(const struct scd__dense_engine *engine,
 		      const struct scd__shape *shape, struct scd__reader *in,
-		      uint8_t *bits, struct scd__checksum *sum);
+		      uint8_t *bits, const struct scd__coder_work *work);
 
 #endif

@@ -53,7 +53,8 @@ static void gaps_put_array(struct scd__gap_encoder *e,
 }
 
 static int gaps_gaps_encode(const struct scd__shape *shape, const uint8_t *bits,
-			    struct scd__writer *out)
+			    struct scd__writer *out,
+			    const struct scd__coder_work *work)
 {
 	struct scd__gap_model model;
 	struct scd__gap_encoder e = {
@@ -63,6 +64,7 @@ static int gaps_gaps_encode(const struct scd__shape *shape, const uint8_t *bits,
 	};
 	size_t len;
 
+	(void)work;
 	if (!scd__gap_suits(shape) || out->error ||
 	    scd__writer_left(out) < sizeof(e.state))
 		return SCD_ESPACE;

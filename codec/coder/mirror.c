@@ -56,10 +56,23 @@ static bool mirror_fits(const struct scd__coding *plain,
 	return mirror_is_meant(shape) && plain->fits(&other, len);
 }
 
+/* Adds nothing up: what is coded is the other way round. */
+static struct scd__coder_work mirror_work(const struct scd__coder_work *work)
+{
+	struct scd__coder_work same = {0};
+
+	if (work)
+		same = *work;
+	same.sum = NULL;
+	return same;
+}
+
 static int mirror_encode(const struct scd__coding *plain,
 			 const struct scd__shape *shape, const uint8_t *bits,
-			 struct scd__writer *out)
+			 struct scd__writer *out,
+			 const struct scd__coder_work *work)
 {
+	const struct scd__coder_work same = mirror_work(work);
 	const struct scd__shape other = mirror_shape(shape);
 	uint8_t *copy = malloc((size_t)scd__array_bytes(shape->nbits));
 	int error;
@@ -67,19 +80,16 @@ static int mirror_encode(const struct scd__coding *plain,
 	if (!copy)
 		return SCD_ENOMEM;
 	mirror_flip(copy, bits, shape->nbits);
-	error = plain->encode(&other, copy, out);
+	error = plain->encode(&other, copy, out, &same);
 	free(copy);
 	return error;
 }
 
-/* Adds nothing up: what is decoded is the other way round. */
 static int mirror_decode(const struct scd__coding *plain,
 			 const struct scd__shape *shape, struct scd__reader *in,
 			 uint8_t *bits, const struct scd__coder_work *work)
 {
-	const struct scd__coder_work same = {
-		.limit = work ? work->limit : NULL,
-	};
+	const struct scd__coder_work same = mirror_work(work);
 	const struct scd__shape other = mirror_shape(shape);
 	int error = plain->decode(&other, in, bits, &same);
 
@@ -101,9 +111,11 @@ static int mirror_decode(const struct scd__coding *plain,
 	}                                                                      \
 	static int mirror_##name##_encode(const struct scd__shape *shape,      \
 					  const uint8_t *bits,                 \
-					  struct scd__writer *out)             \
+					  struct scd__writer *out,             \
+					  const struct scd__coder_work *work)  \
 	{                                                                      \
-		return mirror_encode(&scd__coding_##name, shape, bits, out);   \
+		return mirror_encode(&scd__coding_##name, shape, bits, out,    \
+				     work);                                    \
 	}                                                                      \
 	static int mirror_##name##_decode(                                     \
 		const struct scd__shape *shape, struct scd__reader *in,        \

@@ -37,7 +37,7 @@ int scd__part_encode(const struct scd__shape *shape, const uint8_t *bits,
 	*id = SCD_CODING_EMPTY;
 	if (out->error || shape->nbits == 0)
 		return out->error;
-	return scd__coder_encode(shape, bits, out, id);
+	return scd__coder_encode(shape, bits, out, NULL, id);
 }
 
 int scd__part_decode(unsigned id, const struct scd__shape *shape,

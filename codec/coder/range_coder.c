@@ -156,7 +156,8 @@ static void range_finish(struct encoder *e)
 }
 
 static int range_encode(const struct scd__shape *shape, const uint8_t *bits,
-			struct scd__writer *out)
+			struct scd__writer *out,
+			const struct scd__coder_work *work)
 {
 	const uint32_t p = scd__range_probability(shape);
 	const uint8_t mask = range_rare_mask(shape);
@@ -169,6 +170,7 @@ static int range_encode(const struct scd__shape *shape, const uint8_t *bits,
 		.error = out->error,
 	};
 
+	(void)work;
 	for (uint64_t i = 0; i < whole && !e.error; i++)
 		range_encode_bits(&e, p, bits[i] ^ mask, 8);
 	if (shape->nbits % 8)

@@ -1,6 +1,6 @@
 /*
- * The sparse coding: payload, chunks, and how a chunk is encoded. The loops
- * that decode are in the engines.
+ * The sparse coding: what a chunk is made of. The loops that decode are in the
+ * engines, and how chunks make a payload in chunks.c.
  *
  * An encoder needs the symbols in the order from the last to the first, and
  * their low bits from the first on. So it makes a list of symbols, at the end
@@ -13,6 +13,7 @@
 
 #include "codec/coder/ans.h"
 #include "codec/coder/bits.h"
+#include "codec/coder/chunks.h"
 #include "codec/error.h"
 
 enum {
@@ -57,6 +58,14 @@ static unsigned sparse_lanes_log(uint64_t nones)
 		return 6;
 	return nones >= 120000 ? 5 : 4;
 }
+
+/* What the chunks of an array have in common. */
+struct sparse_array {
+	struct scd__chunk_coder coder;
+	struct scd__gap_model model;
+	const struct scd__sparse_engine *engine; /* decodes */
+	uint32_t table[SCD__GAP_SCALE];          /* to decode */
+};
 
 /* Part of an array being coded. */
 struct chunk {
@@ -154,7 +163,7 @@ static uint8_t *sparse_place_list(const struct chunk *c, uint64_t nones,
 	return out->end - list;
 }
 
-static int sparse_encode_chunk(struct chunk *c, struct scd__writer *out)
+static int sparse_encode_made(struct chunk *c, struct scd__writer *out)
 {
 	const uint64_t nones = scd__count_ones(c->bytes, c->len);
 	const unsigned nlanes = 1u << sparse_lanes_log(nones);
@@ -188,34 +197,17 @@ static int sparse_encode_chunk(struct chunk *c, struct scd__writer *out)
 	return SCD_OK;
 }
 
-static int sparse_sparse_encode(const struct scd__shape *shape,
-				const uint8_t *bits, struct scd__writer *out)
+static int sparse_encode_chunk(const void *arg, const uint8_t *bytes,
+			       size_t len, struct scd__writer *out)
 {
-	const size_t len = (size_t)scd__array_bytes(shape->nbits);
-	const size_t most = (size_t)1 << sparse_chunk_log(shape);
-	struct scd__gap_model model;
-	struct scd__writer sizes;
+	const struct sparse_array *array = arg;
+	struct chunk chunk = {
+		.model = &array->model,
+		.bytes = bytes,
+		.len = len,
+	};
 
-	if (!scd__gap_suits(shape))
-		return SCD_ESPACE;
-	scd__gap_model(shape, &model);
-	if (model.low_bits > SCD__SPARSE_MAX_LOW_BITS)
-		return SCD_ESPACE;
-	scd__write_u8(out, (uint8_t)sparse_chunk_log(shape));
-	sizes = *out;
-	scd__write_zeros(out, 4 * ((len + most - 1) / most));
-	for (size_t at = 0; at < len && !out->error; at += most) {
-		struct chunk chunk = {
-			.model = &model,
-			.bytes = bits + at,
-			.len = len - at < most ? len - at : most,
-		};
-		const uint8_t *start = out->at;
-
-		out->error = sparse_encode_chunk(&chunk, out);
-		scd__write_u32(&sizes, (uint32_t)(out->at - start));
-	}
-	return out->error;
+	return sparse_encode_made(&chunk, out);
 }
 
 /* What precedes the words of a chunk. */
@@ -256,68 +248,79 @@ static bool sparse_is_finished(const struct scd__sparse_decoding *d)
 	       (d->low_bit + 7) / 8 == d->low_bytes;
 }
 
-static int sparse_decode_chunk(const struct scd__sparse_engine *engine,
-			       struct scd__reader *in,
-			       struct scd__sparse_decoding *d)
+static int sparse_decode_chunk(const void *arg, struct scd__chunk *c)
 {
-	int error = sparse_read_chunk(in, d);
+	const struct sparse_array *array = arg;
+	struct scd__sparse_decoding d;
+	int error;
 
-	d->done = 0;
-	d->place = 0;
+	/* Its own: engines find it beside what else they need. */
+	memcpy(d.table, array->table, sizeof(d.table));
+	d.model = &array->model;
+	d.bits = c->bytes;
+	d.nbits = c->nbits;
+	d.done = 0;
+	d.place = 0;
+	memset(c->bytes, 0, c->len);
+	error = sparse_read_chunk(&c->in, &d);
 	if (!error)
-		error = engine->decode(d);
+		error = array->engine->decode(&d);
 	if (!error)
-		error = scd__sparse_decode_rest(d);
-	if (!error && !sparse_is_finished(d))
+		error = scd__sparse_decode_rest(&d);
+	if (!error && !sparse_is_finished(&d))
 		error = SCD_EFORMAT;
 	return error;
 }
 
-int scd__sparse_decode(const struct scd__sparse_engine *engine,
-		       const struct scd__shape *shape, struct scd__reader *in,
-		       uint8_t *bits)
+/* Is there a model of such an array? Then all but the table is set. */
+static bool sparse_open(struct sparse_array *array,
+			const struct scd__shape *shape)
 {
-	const size_t len = (size_t)scd__array_bytes(shape->nbits);
-	const unsigned log = scd__read_u8(in);
-	struct scd__sparse_decoding d;
-	struct scd__gap_model model;
-	struct scd__reader sizes;
-	size_t most;
-
-	if (log < MIN_CHUNK_LOG || log > MAX_CHUNK_LOG ||
-	    !scd__gap_suits(shape))
-		return SCD_EFORMAT;
-	scd__gap_model(shape, &model);
-	if (model.low_bits > SCD__SPARSE_MAX_LOW_BITS)
-		return SCD_EFORMAT;
-	scd__gap_table(&model, d.table);
-	d.model = &model;
-	most = (size_t)1 << log;
-	sizes = *in;
-	scd__read_bytes(in, 4 * ((len + most - 1) / most));
-	memset(bits, 0, len);
-	for (size_t at = 0; at < len; at += most) {
-		size_t nbytes = scd__read_u32(&sizes);
-		const uint8_t *bytes = scd__read_bytes(in, nbytes);
-		struct scd__reader chunk = scd__reader(bytes, nbytes);
-		uint64_t left = shape->nbits - 8 * (uint64_t)at;
-
-		d.bits = bits + at;
-		d.nbits = left < 8 * (uint64_t)most ? left : 8 * (uint64_t)most;
-		if (!bytes || sparse_decode_chunk(engine, &chunk, &d))
-			return SCD_EFORMAT;
-	}
-	return scd__reader_left(in) > 0 ? SCD_EFORMAT : SCD_OK;
+	if (!scd__gap_suits(shape))
+		return false;
+	scd__gap_model(shape, &array->model);
+	array->coder = (struct scd__chunk_coder){
+		.min_log = MIN_CHUNK_LOG,
+		.max_log = MAX_CHUNK_LOG,
+		.encode = sparse_encode_chunk,
+		.decode = sparse_decode_chunk,
+		.model = array,
+	};
+	return array->model.low_bits <= SCD__SPARSE_MAX_LOW_BITS;
 }
 
-/* Adds nothing up: a chunk has gone from the near caches when it is ready. */
+static int sparse_sparse_encode(const struct scd__shape *shape,
+				const uint8_t *bits, struct scd__writer *out,
+				const struct scd__coder_work *work)
+{
+	struct sparse_array array;
+
+	if (!sparse_open(&array, shape))
+		return SCD_ESPACE;
+	return scd__chunks_encode(&array.coder, sparse_chunk_log(shape), shape,
+				  bits, out, work);
+}
+
+int scd__sparse_decode(const struct scd__sparse_engine *engine,
+		       const struct scd__shape *shape, struct scd__reader *in,
+		       uint8_t *bits, const struct scd__coder_work *work)
+{
+	struct sparse_array array = {.engine = engine};
+
+	if (!sparse_open(&array, shape))
+		return SCD_EFORMAT;
+	scd__gap_table(&array.model, array.table);
+	return scd__chunks_decode(&array.coder, shape, in, bits, work);
+}
+
 static int sparse_sparse_decode(const struct scd__shape *shape,
 				struct scd__reader *in, uint8_t *bits,
 				const struct scd__coder_work *work)
 {
 	const char *limit = work ? work->limit : NULL;
 
-	return scd__sparse_decode(scd__sparse_engine(limit), shape, in, bits);
+	return scd__sparse_decode(scd__sparse_engine(limit), shape, in, bits,
+				  work);
 }
 
 const struct scd__coding scd__coding_sparse = {

@@ -12,9 +12,9 @@
 /* Coding SCD_CODING_SPARSE, with the engine of this processor. */
 extern const struct scd__coding scd__coding_sparse;
 
-/* Decode with a given one. */
+/* Decode with a given one, whatever work->limit is; work may be null. */
 int scd__sparse_decode(const struct scd__sparse_engine *engine,
 		       const struct scd__shape *shape, struct scd__reader *in,
-		       uint8_t *bits);
+		       uint8_t *bits, const struct scd__coder_work *work);
 
 #endif

@@ -66,7 +66,7 @@ int scd_delta_encode(const struct scd_bloom *base, const struct scd_bloom *next,
 	info = delta_describe(base, next, ids);
 	info.kind = SCD_DELTA_XOR;
 	info.ncoded = scd_bloom_ones(&flips);
-	error = scd__frame_make(&info, flips.bits, out, out_len);
+	error = scd__frame_make(&info, flips.bits, NULL, out, out_len);
 out_flips:
 	scd_bloom_free(&flips);
 	return error;
@@ -357,7 +357,7 @@ int scd_delta_compose(const struct scd_delta *first,
 	b.base_generation = a.base_generation;
 	b.base_checksum = a.base_checksum;
 	b.ncoded = scd_bloom_ones(&flips);
-	error = scd__frame_make(&b, flips.bits, out, out_len);
+	error = scd__frame_make(&b, flips.bits, NULL, out, out_len);
 out_flips:
 	scd_bloom_free(&flips);
 	return error;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "codec/bloom.h"
+#include "codec/coder/chunks.h"
 #include "codec/coder/coder.h"
 #include "codec/coder/dense_engine.h"
 #include "codec/filter/bloom_raw.h"
@@ -275,6 +276,40 @@ int scd_digest_encode(const struct scd_bloom *bloom,
 		      const struct scd_digest_info *ids, uint8_t **out,
 		      size_t *out_len)
 {
+	return scd_digest_encode_with(bloom, ids, NULL, out, out_len);
+}
+
+/* Every engine's name is one of the dense coding's. */
+static bool digest_can_work(const struct scd_work *work)
+{
+	return !work->engine ||
+	       strcmp(scd__dense_engine(work->engine)->name, work->engine) == 0;
+}
+
+/*
+ * Ones and checksum of an array: in one pass; or, with threads, the ones, and
+ * how->sum, to be added up while the array is coded.
+ */
+static int digest_sum(const struct scd_bloom *bloom,
+		      struct scd_digest_info *info, struct scd__checksum *sum,
+		      struct scd__coder_work *how)
+{
+	if (!how->threads) {
+		info->checksum = scd__array_sum(bloom->bits, bloom->nbits,
+						&info->nones);
+		return SCD_OK;
+	}
+	scd__array_sum_begin(sum, bloom->bits);
+	how->sum = sum;
+	return scd__chunks_count_ones(bloom->bits, scd_bloom_bytes(bloom),
+				      how->threads, &info->nones);
+}
+
+int scd_digest_encode_with(const struct scd_bloom *bloom,
+			   const struct scd_digest_info *ids,
+			   const struct scd_work *work, uint8_t **out,
+			   size_t *out_len)
+{
 	struct scd_digest_info info = {
 		.kind = SCD_FULL,
 		.hashing = bloom->hashing,
@@ -284,12 +319,22 @@ int scd_digest_encode(const struct scd_bloom *bloom,
 		.instance = ids->instance,
 		.generation = ids->generation,
 	};
+	struct scd__coder_work how = {
+		.limit = work ? work->engine : NULL,
+		.threads = work ? work->threads : NULL,
+	};
+	struct scd__checksum sum;
+	int error;
 
-	info.checksum = scd__array_sum(bloom->bits, bloom->nbits, &info.nones);
+	if (work && !digest_can_work(work))
+		return SCD_EINVAL;
+	error = digest_sum(bloom, &info, &sum, &how);
+	if (error)
+		return error;
 	info.ncoded = info.nones;
 	if (digest_check_ranges(&info) != SCD_OK)
 		return SCD_EINVAL;
-	return scd__frame_make(&info, bloom->bits, out, out_len);
+	return scd__frame_make(&info, bloom->bits, &how, out, out_len);
 }
 
 int scd_digest_decode(const uint8_t *in, size_t len,
@@ -297,13 +342,6 @@ int scd_digest_decode(const uint8_t *in, size_t len,
 		      struct scd_digest_info *info, struct scd_bloom *bloom)
 {
 	return scd_digest_decode_with(in, len, limits, NULL, info, bloom);
-}
-
-/* Can it be done so? Every engine's name is one of the dense coding's. */
-static bool digest_can_work(const struct scd_work *work)
-{
-	return !work->engine ||
-	       strcmp(scd__dense_engine(work->engine)->name, work->engine) == 0;
 }
 
 /* A filter to be decoded into, in the spare one's memory if that fits. */
@@ -350,7 +388,8 @@ int scd_digest_decode_with(const uint8_t *in, size_t len,
 		return error;
 	spared = work->spare && work->spare->bits == fresh.bits;
 	fresh.hashing = parsed.hashing;
-	error = scd__frame_verified(in, &parsed, fresh.bits, work->engine);
+	error = scd__frame_verified(in, &parsed, fresh.bits, work->engine,
+				    work->threads);
 	if (error) {
 		if (spared)
 			scd_bloom_clear(work->spare);

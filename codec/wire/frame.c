@@ -47,10 +47,15 @@ uint64_t scd__array_sum(const uint8_t *bits, uint64_t nbits, uint64_t *ones)
 	struct scd__checksum sum;
 	uint64_t checksum;
 
-	scd__checksum_begin(&sum, bits, seed_array);
+	scd__array_sum_begin(&sum, bits);
 	checksum = scd__checksum_finish(&sum, bits + scd__array_bytes(nbits));
 	*ones = sum.ones;
 	return checksum;
+}
+
+void scd__array_sum_begin(struct scd__checksum *sum, const uint8_t *bits)
+{
+	scd__checksum_begin(sum, bits, seed_array);
 }
 
 uint64_t scd__frame_checksum(const uint8_t header[SCD_DIGEST_HEADER_BYTES])
@@ -168,7 +173,8 @@ void scd__frame_finish(const struct scd_digest_info *info,
 }
 
 int scd__frame_make(const struct scd_digest_info *info, const uint8_t *bits,
-		    uint8_t **out, size_t *out_len)
+		    const struct scd__coder_work *work, uint8_t **out,
+		    size_t *out_len)
 {
 	const struct scd__shape shape = {info->nbits, info->ncoded};
 	struct scd_digest_info coded = *info;
@@ -179,11 +185,14 @@ int scd__frame_make(const struct scd_digest_info *info, const uint8_t *bits,
 				 &payload);
 	if (error)
 		return error;
-	error = scd__coder_encode(&shape, bits, &payload, &coded.coding);
+	error = scd__coder_encode(&shape, bits, &payload, work, &coded.coding);
 	if (error) {
 		scd__frame_drop(&payload);
 		return error;
 	}
+	if (work && work->sum)
+		coded.checksum = scd__checksum_finish(
+			work->sum, bits + scd__array_bytes(info->nbits));
 	scd__frame_finish(&coded, &payload, out, out_len);
 	return SCD_OK;
 }
@@ -205,16 +214,21 @@ int scd__frame_payload(const uint8_t *in, const struct scd_digest_info *info,
 }
 
 int scd__frame_verified(const uint8_t *in, const struct scd_digest_info *info,
-			uint8_t *bits, const char *limit)
+			uint8_t *bits, const char *limit,
+			const struct scd_threads *threads)
 {
 	const struct scd__shape shape = {info->nbits, info->ncoded};
 	const uint8_t *end = bits + scd__array_bytes(info->nbits);
 	struct scd__reader r = scd__frame_reader(in, info);
 	struct scd__checksum sum;
-	const struct scd__coder_work work = {.limit = limit, .sum = &sum};
+	const struct scd__coder_work work = {
+		.limit = limit,
+		.sum = &sum,
+		.threads = threads,
+	};
 	int error;
 
-	scd__checksum_begin(&sum, bits, seed_array);
+	scd__array_sum_begin(&sum, bits);
 	error = scd__coding_find(info->coding)->decode(&shape, &r, bits, &work);
 	if (error)
 		return error;

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "codec/coder/checksum.h"
+#include "codec/coder/coder.h"
 #include "codec/cursor.h"
 #include "codec/digest.h"
 
@@ -20,6 +22,9 @@ uint64_t scd__array_checksum(const uint8_t *bits, uint64_t nbits);
 
 /* The same, and the number of ones: one pass for both. */
 uint64_t scd__array_sum(const uint8_t *bits, uint64_t nbits, uint64_t *ones);
+
+/* The same checksum, begun: nothing is added yet. */
+void scd__array_sum_begin(struct scd__checksum *sum, const uint8_t *bits);
 
 /* The checksum that belongs into a header's last field. */
 uint64_t scd__frame_checksum(const uint8_t header[SCD_DIGEST_HEADER_BYTES]);
@@ -47,10 +52,13 @@ void scd__frame_drop(struct scd__writer *payload);
 /*
  * Code the array that a header describes (nbits, of which ncoded are ones)
  * and put header and payload into one new buffer. coding and payload_bytes
- * are set here. SCD_ENOMEM leaves everything as it was.
+ * are set here; and checksum, if work has a sum, begun with the array. work may
+ * be null. SCD_ENOMEM and the errors of work->threads leave everything as it
+ * was.
  */
 int scd__frame_make(const struct scd_digest_info *info, const uint8_t *bits,
-		    uint8_t **out, size_t *out_len);
+		    const struct scd__coder_work *work, uint8_t **out,
+		    size_t *out_len);
 
 /*
  * Would so much memory [bytes] be more than the limits allow for a message of
@@ -73,9 +81,11 @@ int scd__frame_payload(const uint8_t *in, const struct scd_digest_info *info,
 /*
  * The same, and hold the array against the ones and the checksum that the
  * header announces, SCD_ECHECKSUM: while it decodes, where the coding can.
- * limit: of engines (engine.h), or null.
+ * limit: of engines (engine.h), or null; threads: null, or to work with, with
+ * their errors.
  */
 int scd__frame_verified(const uint8_t *in, const struct scd_digest_info *info,
-			uint8_t *bits, const char *limit);
+			uint8_t *bits, const char *limit,
+			const struct scd_threads *threads);
 
 #endif

@@ -11,7 +11,7 @@ static int bench_coder_dense_encode(const struct bench_coder *c,
 				    const struct bench_array *in,
 				    struct scd__writer *out)
 {
-	return scd__dense_encode(c->how, &in->shape, in->bits, out);
+	return scd__dense_encode(c->how, &in->shape, in->bits, out, NULL);
 }
 
 static int bench_coder_dense_decode(const struct bench_coder *c,
@@ -27,7 +27,7 @@ static int bench_coder_sparse_encode(const struct bench_coder *c,
 				     struct scd__writer *out)
 {
 	(void)c; /* engines differ in decoding only */
-	return scd__coding_sparse.encode(&in->shape, in->bits, out);
+	return scd__coding_sparse.encode(&in->shape, in->bits, out, NULL);
 }
 
 static int bench_coder_sparse_decode(const struct bench_coder *c,
@@ -35,7 +35,7 @@ static int bench_coder_sparse_decode(const struct bench_coder *c,
 				     const struct bench_array *like,
 				     uint8_t *bits)
 {
-	return scd__sparse_decode(c->how, &like->shape, in, bits);
+	return scd__sparse_decode(c->how, &like->shape, in, bits, NULL);
 }
 
 static int bench_coder_coding_encode(const struct bench_coder *c,
@@ -44,7 +44,7 @@ static int bench_coder_coding_encode(const struct bench_coder *c,
 {
 	const struct scd__coding *coding = c->how;
 
-	return coding->encode(&in->shape, in->bits, out);
+	return coding->encode(&in->shape, in->bits, out, NULL);
 }
 
 static int bench_coder_coding_decode(const struct bench_coder *c,

@@ -218,7 +218,7 @@ static int bench_coders_open_coders(struct field *f, uint8_t *code, size_t room)
 	struct bench_coder coders[BENCH_MAX_CODERS];
 	struct scd__writer w = scd__writer(code, room);
 	int error = scd__coder_encode(&f->array.shape, f->array.bits, &w,
-				      &f->array.coding);
+				      NULL, &f->array.coding);
 
 	if (error)
 		return error;

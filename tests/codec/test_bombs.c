@@ -292,7 +292,7 @@ static bool code_few(unsigned coding, uint64_t nbits, unsigned nones,
 		few.bits[i * (nbits / nones) / 8] = 1;
 	info.coding = coding;
 	info.checksum = scd_digest_checksum(&few);
-	made = c && c->encode(&shape, few.bits, &w) == SCD_OK &&
+	made = c && c->encode(&shape, few.bits, &w, NULL) == SCD_OK &&
 	       make_message(info, room, scd__writer_len(&w), m);
 	free(room);
 	scd_bloom_free(&few);

@@ -72,20 +72,20 @@ static void check_round_trip(const struct scd__coding *coding,
 	struct scd__writer w = scd__writer(first, sizeof(first));
 	size_t len;
 
-	assert_int_equal(coding->encode(shape, bits, &w), SCD_OK);
+	assert_int_equal(coding->encode(shape, bits, &w, NULL), SCD_OK);
 	len = scd__writer_len(&w);
 	memset(back, 0xff, bytes);
 	assert_int_equal(decode(coding, shape, first, len, back), SCD_OK);
 	assert_memory_equal(back, bits, bytes);
 
 	w = scd__writer(second, len + 8);
-	assert_int_equal(coding->encode(shape, bits, &w), SCD_OK);
+	assert_int_equal(coding->encode(shape, bits, &w, NULL), SCD_OK);
 	assert_int_equal(scd__writer_len(&w), len);
 	assert_memory_equal(first, second, len);
 	if (len == 0)
 		return;
 	w = scd__writer(second, len - 1);
-	assert_int_equal(coding->encode(shape, bits, &w), SCD_ESPACE);
+	assert_int_equal(coding->encode(shape, bits, &w, NULL), SCD_ESPACE);
 	assert_int_equal(scd__writer_len(&w), 0);
 }
 
@@ -97,7 +97,7 @@ static void check_size(const struct scd__shape *shape, const uint8_t *bits)
 	enum scd_coding id;
 	double most;
 
-	assert_int_equal(scd__coder_encode(shape, bits, &w, &id), SCD_OK);
+	assert_int_equal(scd__coder_encode(shape, bits, &w, NULL, &id), SCD_OK);
 	most = entropy_bytes(shape) * 1.0002 + 4;
 	assert_true((double)scd__writer_len(&w) <= fmax(most, 0));
 	assert_true(scd__coding_find(id)->fits(shape, scd__writer_len(&w)));
@@ -163,7 +163,8 @@ static void check_cuts(const struct scd__shape *shape, const uint8_t *bits)
 	struct scd__writer w = scd__writer(out, sizeof(out));
 	size_t len, step;
 
-	assert_int_equal(scd__coding_range.encode(shape, bits, &w), SCD_OK);
+	assert_int_equal(scd__coding_range.encode(shape, bits, &w, NULL),
+			 SCD_OK);
 	len = scd__writer_len(&w);
 	step = len / 64 + 1;
 	for (size_t cut = 0; cut < len; cut += step) {
@@ -321,7 +322,8 @@ static void papers_experiment_meets_theory(void **state)
 			shape.nones += !(bits[at / 8] >> at % 8 & 1);
 			bits[at / 8] |= (uint8_t)(1u << at % 8);
 		}
-		assert_int_equal(scd__coding_range.encode(&shape, bits, &w),
+		assert_int_equal(scd__coding_range.encode(&shape, bits, &w,
+							  NULL),
 				 SCD_OK);
 		sum += (double)scd__writer_len(&w);
 	}

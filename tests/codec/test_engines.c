@@ -62,7 +62,7 @@ static bool decode_by(const struct trial *t, size_t engine,
 		if (scd__sparse_engines[engine]->available())
 			*error = scd__sparse_decode(
 				scd__sparse_engines[engine], &t->shape, in,
-				bits);
+				bits, NULL);
 		return true;
 	case SCD_CODING_RANGE:
 	case SCD_CODING_GAPS:
@@ -182,7 +182,8 @@ static bool encode(struct trial *t)
 
 	t->payload = allocate(room);
 	w = scd__writer(t->payload, room);
-	if (scd__coding_find(t->coding)->encode(&t->shape, t->bits, &w)) {
+	if (scd__coding_find(t->coding)->encode(&t->shape, t->bits, &w,
+						    NULL)) {
 		free(t->payload);
 		return false;
 	}

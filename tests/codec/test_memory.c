@@ -11,6 +11,7 @@
 #include "codec/scd.h"
 #include "codec/table.h"
 #include "tests/codec/alloc.h"
+#include "tests/codec/lent.h"
 #include "tests/codec/list_sample.h"
 #include "tests/codec/random.h"
 #include "tests/codec/sample.h"
@@ -235,6 +236,16 @@ static int digest_encode(struct fixture *f)
 {
 	return keep_blob(scd_digest_encode(&f->bloom, &f->ids,
 					   &out.blob.bytes, &out.blob.len));
+}
+
+static int digest_encode_with(struct fixture *f)
+{
+	const struct scd_threads threads = {.run = lent_run_backwards};
+	const struct scd_work work = {.threads = &threads};
+
+	return keep_blob(scd_digest_encode_with(&f->bloom, &f->ids, &work,
+						&out.blob.bytes,
+						&out.blob.len));
 }
 
 static int digest_decode(struct fixture *f)
@@ -576,6 +587,7 @@ static const struct {
 	{"scd_delta_encode_conditional", delta_encode_conditional},
 	{"scd_digest_decode", digest_decode},
 	{"scd_digest_encode", digest_encode},
+	{"scd_digest_encode_with", digest_encode_with},
 	{"scd_index_new", index_new},
 	{"scd_list_change", list_change},
 	{"scd_list_change_sort", list_change_sort},

@@ -163,7 +163,8 @@ static double part_size(const struct cache *c, bool was)
 		}
 		shape.nbits += (unsigned)__builtin_popcount(counts);
 	}
-	assert_int_equal(scd__coder_encode(&shape, ranks, &w, &id), SCD_OK);
+	assert_int_equal(scd__coder_encode(&shape, ranks, &w, NULL, &id),
+			 SCD_OK);
 	return (double)scd__writer_len(&w);
 }
 

@@ -39,7 +39,7 @@ static int decode_by(const struct scd__sparse_engine *engine,
 
 	if (!engine)
 		return scd__coding_gaps.decode(shape, &r, bits, NULL);
-	return scd__sparse_decode(engine, shape, &r, bits);
+	return scd__sparse_decode(engine, shape, &r, bits, NULL);
 }
 
 /* Returns the length of the code, which the caller frees. */
@@ -53,7 +53,7 @@ static size_t encode(const struct scd__coding *coding,
 	*code = malloc(cap);
 	assert_non_null(*code);
 	w = scd__writer(*code, cap);
-	assert_int_equal(coding->encode(shape, bits, &w), SCD_OK);
+	assert_int_equal(coding->encode(shape, bits, &w, NULL), SCD_OK);
 	return scd__writer_len(&w);
 }
 

@@ -21,30 +21,10 @@
 #include "codec/error.h"
 #include "codec/coder/sparse.h"
 #include "tests/codec/slow.h"
+#include "tests/fuzz/bytes.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { CODING_MAX_BITS = 1 << 16, CODING_MAX_BYTES = CODING_MAX_BITS / 8 };
-
-/* Bytes of an input that are taken from its beginning; zero past its end. */
-struct fuzz_bytes {
-	const uint8_t *at;
-	size_t left;
-};
-
-static inline unsigned fuzz_take(struct fuzz_bytes *b)
-{
-	if (b->left == 0)
-		return 0;
-	b->left--;
-	return *b->at++;
-}
-
-static inline unsigned fuzz_take_u16(struct fuzz_bytes *b)
-{
-	unsigned low = fuzz_take(b);
-
-	return low | fuzz_take(b) << 8;
-}
 
 /* One decoder's verdict is that of the slow one, and so is its array. */
 static inline void coding_must_agree(int error, const uint8_t *bits,
@@ -70,6 +50,21 @@ static inline void coding_sum_must_agree(struct scd__checksum *sum,
 	fuzz_must(sum->ones == again.ones);
 }
 
+/* Threads, as far as order goes: the last task is done first. */
+static inline int coding_run_backwards(void *pool,
+				       void (*task)(void *arg, size_t i),
+				       void *arg, size_t ntasks)
+{
+	(void)pool;
+	while (ntasks > 0)
+		task(arg, --ntasks);
+	return 0;
+}
+
+static const struct scd_threads coding_backwards = {
+	.run = coding_run_backwards,
+};
+
 static inline void coding_engines(enum scd_coding coding,
 				  const struct scd__shape *shape,
 				  const struct fuzz_bytes *payload, bool good,
@@ -81,13 +76,17 @@ static inline void coding_engines(enum scd_coding coding,
 			   i < scd__dense_nengines; i++) {
 		struct scd__reader r = scd__reader(payload->at, payload->left);
 		struct scd__checksum sum;
+		const struct scd__coder_work work = {
+			.sum = &sum,
+			.threads = payload->left % 2 ? &coding_backwards : NULL,
+		};
 
 		if (!scd__dense_engines[i]->available())
 			continue;
 		scd__checksum_begin(&sum, bits, 0);
 		coding_must_agree(
 			scd__dense_decode(scd__dense_engines[i], shape, &r,
-					  bits, &sum),
+					  bits, &work),
 			bits, good, expected, shape->nbits);
 		if (good)
 			coding_sum_must_agree(&sum, shape);
@@ -95,11 +94,14 @@ static inline void coding_engines(enum scd_coding coding,
 	for (size_t i = 0; coding == SCD_CODING_SPARSE &&
 			   i < scd__sparse_nengines; i++) {
 		struct scd__reader r = scd__reader(payload->at, payload->left);
+		const struct scd__coder_work work = {
+			.threads = payload->left % 2 ? &coding_backwards : NULL,
+		};
 
 		if (!scd__sparse_engines[i]->available())
 			continue;
 		coding_must_agree(scd__sparse_decode(scd__sparse_engines[i],
-						     shape, &r, bits),
+						     shape, &r, bits, &work),
 				  bits, good, expected, shape->nbits);
 	}
 }
@@ -174,7 +176,7 @@ static inline size_t coding_encode(enum scd_coding coding, unsigned how,
 			out);
 	if (coding == SCD_CODING_SPARSE)
 		return slow_encode_sparse(&choice, shape, bits, out);
-	if (scd__coding_find(coding)->encode(shape, bits, &w))
+	if (scd__coding_find(coding)->encode(shape, bits, &w, NULL))
 		return 0;
 	return scd__writer_len(&w);
 }

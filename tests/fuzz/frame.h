@@ -111,8 +111,8 @@ static inline size_t fuzz_code(struct fuzz_bytes *b,
 		info->coding = (enum scd_coding)coding;
 		w.at += coding_encode(info->coding, how, &shape, bits, w.at);
 	} else {
-		fuzz_must(scd__coder_encode(&shape, bits, &w, &info->coding) ==
-			  SCD_OK);
+		fuzz_must(scd__coder_encode(&shape, bits, &w, NULL,
+					    &info->coding) == SCD_OK);
 	}
 	scd__frame_finish(info, &w, out, &out_len);
 	return out_len;

@@ -52,7 +52,7 @@ static void try_encode(uint64_t nbits, const uint8_t *data, size_t len)
 	if (nbits % 8)
 		bits[bytes - 1] &= (uint8_t)((1u << nbits % 8) - 1);
 	shape.nones = ones(bits, nbits);
-	fuzz_must(scd__coder_encode(&shape, bits, &w, &id) == SCD_OK);
+	fuzz_must(scd__coder_encode(&shape, bits, &w, NULL, &id) == SCD_OK);
 	fuzz_must(scd__coding_find(id)->fits(&shape, scd__writer_len(&w)));
 	r = scd__reader(out, scd__writer_len(&w));
 	fuzz_must(scd__coding_find(id)->decode(&shape, &r, back, NULL) ==

@@ -62,6 +62,11 @@ def main():
             continue
         if 0 < head["ncoded"] <= head["nbits"]:
             write(CODINGS[head["coding"]], raw_input(head, data[96:]))
+    for nbytes, first in ((1, 0), (40, 1), (1100, 2), (2559, 3), (2000, 4)):
+        write("chunks", struct.pack("<BHBH", 1, 8 * nbytes - 1, first,
+                                    2 * nbytes) + bytes([first, 7, 0]))
+        write("chunks", struct.pack("<BHBIB", 0, 8 * nbytes - 1, 5, 32,
+                                    first) + bytes(range(31)))
     for shift in (0, 3, 10, 39):
         gaps = bytes(i * 37 % 256 for i in range(200))
         write("golomb", struct.pack("<BBHB", 1, shift, 0, 0) + gaps)
