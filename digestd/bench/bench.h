@@ -28,6 +28,7 @@ struct bench {
 	size_t nsizes;
 	uint64_t seed;
 	unsigned repetitions;
+	unsigned nthreads; /* where several share the work */
 	json_t *list;  /* of what was measured; null: it is printed */
 	bool progress; /* on stderr, which is a terminal then */
 };
@@ -45,6 +46,7 @@ typedef int bench_section(const struct bench *b);
 bench_section bench_coders;
 bench_section bench_digests;
 bench_section bench_conditional;
+bench_section bench_whole;
 
 /* The i-th of all keys; each is used once. */
 struct scd_key bench_key(const struct bench *b, uint64_t i);
@@ -64,6 +66,9 @@ uint64_t bench_replaced(const struct bench_setup *setup, uint64_t nkeys);
  * milliseconds. The error of a call ends it.
  */
 int bench_time(int (*work)(void *arg), void *arg, double *s);
+
+/* The same by the clock, for work that threads share: other work counts. */
+int bench_time_clock(int (*work)(void *arg), void *arg, double *s);
 
 /* The median of n numbers (at least one), which are sorted by that. */
 double bench_median(double *x, size_t n);

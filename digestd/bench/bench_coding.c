@@ -12,10 +12,11 @@
 #include "digestd/bench/digestbench.h"
 #include "digestd/ctl/json_report.h"
 #include "digestd/tool/arguments.h"
+#include "digestd/tool/crew.h"
 
 const char bench_coding_help[] =
 	"usage: digestbench coding [OPTIONS]\n"
-	"Measures on one core, with random keys, what coding digests costs.\n";
+	"Measures, with random keys, what coding digests costs.\n";
 
 static const struct {
 	const char *name;
@@ -24,13 +25,14 @@ static const struct {
 	{"coders", bench_coders},
 	{"digests", bench_digests},
 	{"conditional", bench_conditional},
+	{"whole", bench_whole},
 };
 
 enum { NSECTIONS = sizeof(sections) / sizeof(sections[0]) };
 
 struct wishes {
 	struct bench bench;
-	uint64_t repetitions;
+	uint64_t repetitions, nthreads;
 	bool is_long, json;
 	bool section[NSECTIONS];
 };
@@ -95,7 +97,10 @@ static const struct tool_option coding_rows[] = {
 	{ .name = "section", .letter = 'S', .kind = OPTION_CALL,
 	  .take = bench_coding_take_section, .value = "SECTION",
 	  .help = "only that; may be repeated: coders, digests,\n"
-		  "conditional" },
+		  "conditional, whole" },
+	{ .name = "threads", .letter = 't', .kind = OPTION_COUNT,
+	  AT(nthreads), .least = 1, .most = CREW_MAX_THREADS, .value = "N",
+	  .help = "of several that share the work (2)" },
 	{ .name = "repetitions", .letter = 'r', .kind = OPTION_COUNT,
 	  AT(repetitions), .least = 1, .most = BENCH_MAX_REPETITIONS,
 	  .value = "N", .help = "of which the median is taken (5)" },
@@ -168,11 +173,13 @@ int bench_coding(int argc, char **argv)
 			  .seed = 1,
 			  .progress = isatty(STDERR_FILENO)},
 		.repetitions = 5,
+		.nthreads = 2,
 	};
 
 	if (!options_read(bench_coding_options, argc, argv, &w))
 		return TOOL_USAGE;
 	w.bench.repetitions = (unsigned)w.repetitions;
+	w.bench.nthreads = (unsigned)w.nthreads;
 	if (optind < argc)
 		return arguments_wrong("coding", "takes no operands",
 				       bench_coding_help);

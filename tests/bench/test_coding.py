@@ -73,6 +73,23 @@ def all_steps_of_a_node():
                for row in rows)
 
 
+def whole_digests_beside_zstd():
+    rows = lines_below("Whole digests")
+    assert [row[:3] for row in rows[::3]] == [
+        [n, *shape] for n in ("1000", "20000")
+        for shape in (("14", "2"), ("46", "1"), ("8", "6"), ("32", "3"))]
+    assert [row[3:5] for row in rows[:3]] == [
+        ["zstd", "-1"], ["1", "thread"], ["2", "threads"]]
+    for row in rows:
+        assert len(row) == 11 and all(float(x) >= 0 for x in row[5:])
+    assert [row["threads"] for row in TOLD["whole"][:3]] == [1, 1, 2]
+    assert len(TOLD["whole"]) == 24
+    three = json.loads(bench(*TINY, "-j", "-S", "whole", "-t", "3")[1])
+    assert [row["threads"] for row in three["whole"][:3]] == [1, 1, 3]
+    assert all(row[step] > 0 for row in three["whole"] for step in
+               ("encode_ms", "decode_ms", "decode_spare_ms"))
+
+
 def all_conditional_deltas():
     rows = lines_below("Deltas of 20000 objects")
     assert [row[:2] for row in rows] == [
@@ -167,6 +184,7 @@ ROWS = (
     ("a gap", ["coding", "-n", "1000,,1000"], b"", 2, b"", "not a number"),
     ("no repetitions", ["coding", "-r", "0"], b"", 2, b"", "1 to 99"),
     ("too many repetitions", ["coding", "-r", "100"], b"", 2, b"", "1 to 99"),
+    ("no threads", ["coding", "-t", "0"], b"", 2, b"", "1 to 32"),
     ("no section", ["coding", "-S", "x"], b"", 2, b"", '"x" is not one of'),
     ("too much", ["coding", "x"], b"", 2, b"", "usage: digestbench coding"),
 )
@@ -174,6 +192,7 @@ ROWS = (
 if __name__ == "__main__":
     run([all_arrays_by_all_coders, ours_is_never_much_longer,
          json_has_the_same, all_steps_of_a_node, all_conditional_deltas,
+         whole_digests_beside_zstd,
          savings_are_those_of_the_page, json_has_all_steps, sections_are_chosen,
          another_seed_makes_other_filters,
          *(row_test(row, None) for row in ROWS)])
