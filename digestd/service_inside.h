@@ -119,6 +119,8 @@ struct service {
 	struct worker **workers;
 	struct loop_call *emptied; /* one for each of them */
 	unsigned nworkers;
+	unsigned ndecoders; /* threads that decode a large digest */
+	struct scd_threads decoders;
 	struct node_listener listeners[NODE_LISTENERS_MAX];
 	size_t nlisteners;
 	uint64_t instance;

@@ -16,6 +16,9 @@
 #include "digestd/peers/sharing.h"
 #include "digestd/proxy/worker.h"
 #include "digestd/service_inside.h"
+#include "digestd/tool/crew.h"
+
+enum { MAX_DECODERS = 4 };
 
 /* Gives a configuration the list as it is now. */
 static int service_take_members(struct service *s, struct config *c)
@@ -112,12 +115,30 @@ static void service_on_itself(void *arg, const char *url)
 	members_is_itself(s->members, url);
 }
 
+/*
+ * What decodes a large digest: for some milliseconds, as many threads as serve
+ * clients. Set once, as a decoder may look at it during a reload.
+ */
+static const struct scd_threads *service_decoders(struct service *s)
+{
+	if (s->nworkers < 2)
+		return NULL;
+	if (!s->decoders.run) {
+		s->ndecoders = s->nworkers < MAX_DECODERS ? s->nworkers :
+							    MAX_DECODERS;
+		s->decoders = (struct scd_threads){ .run = crew_run,
+						    .pool = &s->ndecoders };
+	}
+	return &s->decoders;
+}
+
 struct peer_follower_settings service_following(struct service *s,
 						const struct config *c)
 {
 	struct peer_follower_settings settings = part_settings_of_following(c);
 
 	settings.instance = s->instance;
+	settings.threads = service_decoders(s);
 	settings.on_itself = service_on_itself;
 	settings.on_drain = service_on_drain;
 	settings.on_lie = service_on_lie;

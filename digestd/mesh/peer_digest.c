@@ -68,11 +68,12 @@ static int peer_digest_decode(const struct peer_digest_bytes *in,
 			      struct scd_digest_info *info,
 			      struct scd_bloom *bloom)
 {
+	const struct scd_work work = { .threads = in->threads };
 	struct scd_base base = { 0 };
 
 	if (!in->base)
-		return scd_digest_decode(in->at, in->len, in->limits, info,
-					 bloom);
+		return scd_digest_decode_with(in->at, in->len, in->limits,
+					      &work, info, bloom);
 	base.bloom = &in->base->bloom;
 	base.instance = in->base->instance;
 	base.generation = in->base->generation;

@@ -45,6 +45,7 @@ struct peer_digest_bytes {
 	size_t len;
 	const struct scd_limits *limits;
 	struct peer_digest *base; /* what a delta is for; null: a full one */
+	const struct scd_threads *threads; /* to decode with; null: none */
 };
 
 /*

@@ -21,6 +21,7 @@ struct digest_expected {
 	bool delta;               /* or a full digest */
 	struct peer_digest *base; /* of a delta; null: there is none */
 	struct peer_slot slot;    /* for a list; no table: none is taken */
+	const struct scd_threads *threads; /* to decode with; null: none */
 };
 
 /* The bytes so far; all zero is an empty one. */

@@ -383,6 +383,7 @@ struct digest_expected peer_follower_expected_of(const struct peer *p)
 		.delta = p->update.status == STATUS_DELTA,
 		.base = p->digest,
 		.slot = p->slot,
+		.threads = p->follow->settings.threads,
 	};
 }
 

@@ -55,6 +55,9 @@ enum { PEER_INTRODUCTION_BYTES = 600 }; /* of a name and a URL */
 struct peer_follower_settings {
 	struct following_policy policy;
 	struct scd_limits limits;
+	/* To decode large digests with, from the decoder's thread; borrowed,
+	 * from the start on. Null: none but that. */
+	const struct scd_threads *threads;
 	char token[TOKEN_BYTES];
 	char hash_name[TOKEN_BYTES]; /* of the secret that makes keys */
 	int64_t wait_s;     /* Prefer: wait */

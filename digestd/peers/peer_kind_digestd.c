@@ -146,7 +146,8 @@ static int peer_kind_digestd_decode(const struct digest_expected *e,
 				    struct peer_digest **out)
 {
 	const struct peer_digest_bytes in = { body->bytes, body->len, e->limits,
-					      e->delta ? e->base : NULL };
+					      e->delta ? e->base : NULL,
+					      e->threads };
 
 	if (peer_kind_digestd_has_frames(e))
 		return peer_digest_read_frames(&in, info, out);

@@ -98,7 +98,7 @@ static void node_keep(struct node *n, struct peer_digest *d)
 static void follow_blob(struct node *n, const struct blob *full)
 {
 	const struct peer_digest_bytes in = { full->bytes, full->len, NULL,
-					      NULL };
+					      NULL, NULL };
 	struct scd_digest_info info;
 	struct peer_digest *d;
 
@@ -115,7 +115,8 @@ static void follow_full(struct node *n)
 
 static int read_frames(struct node *n, const uint8_t *bytes, size_t len)
 {
-	const struct peer_digest_bytes in = { bytes, len, NULL, n->digest };
+	const struct peer_digest_bytes in = { bytes, len, NULL, n->digest,
+					      NULL };
 	struct scd_digest_info info;
 	struct peer_digest *d;
 	int error = peer_digest_read_frames(&in, &info, &d);

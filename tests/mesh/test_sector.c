@@ -267,7 +267,7 @@ static struct peerset_peer peer_elsewhere(struct peer_table *table,
 					  const struct blob *blob)
 {
 	const struct peer_digest_bytes bytes = { blob->bytes, blob->len, NULL,
-						 NULL };
+						 NULL, NULL };
 	struct peerset_peer p = { .id = 7, .usable = true, .leases = true,
 				  .sector = r->sector, .name = "q",
 				  .url = "" };

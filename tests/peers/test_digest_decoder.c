@@ -12,6 +12,7 @@
 #include "digestd/os/loop.h"
 #include "digestd/peers/digest_decoder.h"
 #include "digestd/peers/peer_kind.h"
+#include "tests/codec/lent.h"
 #include "tests/codec/sample.h"
 #include "tests/rounds.h"
 
@@ -28,6 +29,7 @@ struct fixture {
 	struct digest_decoder *decoder;
 	struct scd_limits limits;
 	struct scd_bloom bloom;
+	const struct scd_threads *threads; /* lent to the next jobs */
 	/* what came back */
 	unsigned calls;
 	int error;
@@ -75,7 +77,8 @@ static int start_kind(struct fixture *f, const struct peer_kind *kind,
 		      struct digest_body body, struct peer_digest *base,
 		      struct digest_job **job)
 {
-	struct digest_expected e = {kind, &f->limits, base, base, {NULL, 0}};
+	struct digest_expected e = {kind, &f->limits, base, base, {NULL, 0},
+				    f->threads};
 	int err = digest_decoder_start(f->decoder, &body, &e, job);
 
 	assert_null(body.bytes);
@@ -172,6 +175,50 @@ static void test_loop_goes_on(void **state)
 	scd_bloom_free(&large);
 }
 
+static atomic_uint runs, tasks_run;
+
+static int run_and_count(void *pool, void (*task)(void *arg, size_t i),
+			 void *arg, size_t ntasks)
+{
+	atomic_fetch_add(&runs, 1);
+	atomic_fetch_add(&tasks_run, (unsigned)ntasks);
+	return lent_run_threads(pool, task, arg, ntasks);
+}
+
+static int run_nothing(void *pool, void (*task)(void *arg, size_t i),
+		       void *arg, size_t ntasks)
+{
+	(void)pool;
+	(void)task;
+	(void)arg;
+	(void)ntasks;
+	return SCD_ENOMEM;
+}
+
+/* What is lent decodes a large digest, and its errors come back. */
+static void test_shared_by_threads(void **state)
+{
+	struct fixture *f = *state;
+	struct scd_bloom large = sample_bloom(3, LARGE_BITS, LARGE_BITS / 8);
+	unsigned two = 2;
+	const struct scd_threads good = {.run = run_and_count, .pool = &two};
+	const struct scd_threads bad = {.run = run_nothing};
+	struct digest_job *job;
+
+	f->threads = &good;
+	assert_int_equal(start(f, full_body(&large), NULL, &job), 0);
+	turn_until(f, 1);
+	assert_int_equal(f->error, SCD_OK);
+	assert_int_equal(atomic_load(&runs), 1);
+	assert_int_equal(atomic_load(&tasks_run), LARGE_BITS / 8 >> 22);
+	sample_same(&f->digest->bloom, &large);
+	f->threads = &bad;
+	assert_int_equal(start(f, full_body(&large), NULL, &job), 0);
+	turn_until(f, 2);
+	assert_int_equal(f->error, SCD_ENOMEM);
+	scd_bloom_free(&large);
+}
+
 static void test_cancelled(void **state)
 {
 	struct fixture *f = *state;
@@ -248,6 +295,7 @@ int main(void)
 		WITH(test_full_then_delta),  WITH(test_bad),
 		WITH(test_loop_goes_on),     WITH(test_cancelled),
 		WITH(test_queue_is_bounded), WITH(test_freed_meanwhile),
+		WITH(test_shared_by_threads),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
