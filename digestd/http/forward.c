@@ -99,9 +99,14 @@ int forward_to_peer(const struct fields *request,
 int forward_response(struct fields *response, int64_t now_s,
 		     struct httpdate_last *dates)
 {
+	const char *date;
+
 	fields_remove_hop_by_hop(response);
-	if (fields_get(response, "Date"))
+	date = fields_get(response, "Date");
+	if (date && *date)
 		return 0;
+	if (date)
+		fields_remove(response, "Date");
 	if (fields_add_n(response, "Date", 4,
 			 httpdate_format_next(dates, now_s), HTTPDATE_LEN)) {
 		fields_free(response);

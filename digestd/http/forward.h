@@ -43,7 +43,8 @@ int forward_to_peer(const struct fields *request,
 /*
  * Makes the fields of a response those with which it is stored and sent on:
  * hop-by-hop fields are dropped, Date is added where it is missing (RFC 9110,
- * 6.6.1), and then remembered. Returns 0, or -ENOMEM and an empty list.
+ * 6.6.1), or empty, and then remembered. Returns 0, or -ENOMEM and an empty
+ * list.
  */
 int forward_response(struct fields *response, int64_t now_s,
 		     struct httpdate_last *dates);

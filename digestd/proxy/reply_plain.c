@@ -72,7 +72,7 @@ static bool reply_plain_sends(const struct reply_plain *of,
 {
 	const struct field_part *name = &line->name;
 
-	if (!line->value.len || *name->at == ':') /* tags_source_field, say */
+	if (*name->at == ':') /* tags_source_field, say */
 		return false;
 	return !(field_name_bit(name->at, name->len) &
 		 FIELD_NAMES_BITS(REPLY_PLAIN_JUDGED)) ||

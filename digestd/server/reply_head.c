@@ -103,7 +103,7 @@ bool reply_head_add_fields(struct reply_head *h, const struct fields *fields)
 	for (size_t i = 0; fields && i < fields_count(fields); i++) {
 		const struct field *f = fields_at(fields, i);
 
-		if (!f->value_len || server_writes_field(f->name, f->name_len))
+		if (server_writes_field(f->name, f->name_len))
 			continue;
 		dated |= field_is(f, "Date");
 		reply_head_add_line(

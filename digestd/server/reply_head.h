@@ -22,8 +22,8 @@ struct reply_head {
 void reply_head_begin(struct reply_head *h, unsigned status);
 
 /*
- * Adds fields (null: none), but for those that server_writes_field() and empty
- * ones. Returns whether Date was among them.
+ * Adds fields (null: none), but for those that server_writes_field(). Returns
+ * whether Date was among them.
  */
 bool reply_head_add_fields(struct reply_head *h, const struct fields *fields);
 

@@ -67,6 +67,7 @@ static const struct {
 } responses[] = {
 	{ "A: 1", "A: 1\nDate: Sun, 06 Nov 1994 08:49:37 GMT\n" },
 	{ "Date: x\nA: 1", "Date: x\nA: 1\n" },
+	{ "Date: \nA: 1", "A: 1\nDate: Sun, 06 Nov 1994 08:49:37 GMT\n" },
 	{ "Date: x\nConnection: a, close\nA: 1\nB: 2\nKeep-Alive: 3\n"
 	  "Transfer-Encoding: chunked\nProxy-Authenticate: x",
 	  "Date: x\nB: 2\n" },

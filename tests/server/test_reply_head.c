@@ -55,9 +55,10 @@ static void fields_become_lines(void **state)
 	reply_head_add_date(&head, 0);
 	reply_head_add_bytes(&head, "", 1);
 	assert_string_equal(head.text,
-			    "HTTP/1.1 404 Not Found\r\nA: b\r\nA: b\r\n"
-			    "date: now\r\nContent-Length: 18446744073709551615"
-			    "\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n");
+			    "HTTP/1.1 404 Not Found\r\nA: b\r\nEmpty: \r\n"
+			    "A: b\r\nEmpty: \r\ndate: now\r\n"
+			    "Content-Length: 18446744073709551615\r\n"
+			    "Date: Thu, 01 Jan 1970 00:00:00 GMT\r\n");
 	reply_head_free(&head);
 	assert_null(head.text);
 	fields_free(&f);
