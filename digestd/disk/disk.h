@@ -177,8 +177,8 @@ void disk_stop(struct disk *disk);
 
 /*
  * Writes down which objects are in use, of which the next start's entries tell,
- * once it has stopped. A folder that was left to another process is
- * left alone, and without memory or room it is not written.
+ * once it has stopped. A folder that was left to another process is left alone,
+ * and without memory or room nothing is written.
  */
 void disk_save_used(const struct disk *disk, struct disk_used *used);
 

@@ -114,9 +114,8 @@ static enum field_line_event field_line_step(struct field_line *l,
 	return field_line_end(l, *at);
 }
 
-/* The same as all of its steps, in half the time. */
-bool field_line_read_whole(struct field_line *l, const char *line,
-				  size_t len)
+/* Comes to the same as all of its steps, in half the time. */
+bool field_line_read_whole(struct field_line *l, const char *line, size_t len)
 {
 	const char *end = line + len;
 	const char *name_end = octets_skip(line, end, OCTETS_TOKEN);

@@ -36,10 +36,10 @@ struct node_answer {
 };
 
 /*
- * A peer's answer is judged as an origin's would be, and must be fresh, or
- * usable while the origin fails, if it does. A 504
- * says itself why: its digest is about keys, so that what it holds has gone
- * stale, or is for other requests, does not make it a liar.
+ * A peer's answer is judged as an origin's would be, and must be fresh, or, if
+ * the origin fails, usable meanwhile. A 504 says itself why: its digest is
+ * about keys, so that what it holds has gone stale, or is for other requests,
+ * does not make it a liar.
  */
 enum peer_outcome node_answer_of_peer(const struct node_answer *a);
 

@@ -50,8 +50,8 @@ enum node_found node_request_found(const struct node_stored *stored);
  * newer. */
 enum cachestatus_fwd node_request_why_asked(const struct node_stored *stored);
 
-/* When a stale one may be used, by its own word, or for on_disconnect_s where
- * it says nothing: what a peer is told that may not have it otherwise. */
+/* When a stale one may be served: for as long as it says itself, or for
+ * on_disconnect_s where it says nothing. A peer that asks for it is told so. */
 enum cachestatus_usable
 node_request_usable(const struct node_stored *stored, unsigned on_disconnect_s);
 

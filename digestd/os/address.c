@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-
 struct prefix4 {
 	uint32_t net;
 	unsigned bits;
@@ -114,7 +113,6 @@ bool address_is_public(const struct sockaddr *addr)
 	}
 }
 
-/* inet_ntop() does it with sprintf(), and once for each miss. */
 static char *address_write_byte(unsigned byte, char *text)
 {
 	if (byte >= 100)
@@ -125,6 +123,7 @@ static char *address_write_byte(unsigned byte, char *text)
 	return text;
 }
 
+/* inet_ntop() does it with sprintf(), and once for each miss. */
 static void address_write4(const uint8_t *bytes, char *text)
 {
 	for (int i = 0; i < 4; i++) {

@@ -3,9 +3,9 @@
  *
  * What the node has numbered goes to each peer in order, as one message at a
  * time with all that the peer has not acknowledged, in the stream that the peer
- * reads or by a request; a peer that does not answer
- * is told again later, of all it has missed. A node that starts asks its peers
- * for what they know first.
+ * reads or by a request; a peer that does not answer is told again later, of
+ * all it has missed. A node that starts asks its peers for what they know
+ * first.
  *
  * Members may come and go. One that comes is told all that is in the log. What
  * one that goes has not acknowledged stays above the floor for an hour, and it

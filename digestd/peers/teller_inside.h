@@ -60,9 +60,9 @@ struct teller_peer {
 			 to a question */
 	uint64_t ticket; /* of the message that is under way in a stream, in
 			    place of a fetch; 0: none */
-	int64_t silent_ms; /* then it has failed */
-	unsigned waited_ms; /* for one that has, before the fetch */
-	int64_t deaf_ms;   /* until then none is sent so */
+	int64_t silent_ms; /* then it has failed, if nothing comes before */
+	unsigned waited_ms; /* in vain for a note, of the fetch's time */
+	int64_t deaf_ms;   /* until then messages go by requests only */
 	unsigned status;
 	struct heard *question; /* what has come of its answer */
 	uint8_t *message;

@@ -388,14 +388,14 @@ bool fill_holder_begins_outage(struct fill *f);
  * when nothing came of it; false: neither. */
 bool fill_holder_ask(struct fill *f);
 
-/* Makes f->out, a request to a peer, one for a stale copy if it is that.
- * Returns 0, or -1 without memory. */
+/* Has f->out, a request to a peer, ask for its stale copy if that is what it is
+ * for. Returns 0, or -1 without memory. */
 int fill_holder_add_wish(struct fill *f);
 
-/* Adds by what the answer to that is judged. */
+/* Has the answer to such a request judged as a stale copy. */
 void fill_holder_judge(const struct fill *f, struct node_answer *answer);
 
-/* A peer has answered: counts a stale copy. */
+/* Counts what a peer has sent, if it is a stale copy. */
 void fill_holder_count(const struct fill *f);
 
 /* The hedge goes on in place of f. */
