@@ -166,8 +166,8 @@ int scd_table_new(struct scd_table **out, unsigned npeers)
 	t->directory = table_new_directory(t, 0);
 	error = SCD_ENOMEM;
 	if (t->lists && t->widths && t->directory)
-		error = scd__table_segment_new(t, 0, 0, 1,
-					       &t->directory->segments[0]);
+		error = scd__table_segments_new(t, 0, 0, 1, 1,
+						&t->directory->segments[0]);
 	if (error) {
 		scd_table_free(&t);
 		return error;
@@ -270,15 +270,6 @@ static struct table_plan table_plan_for(const struct scd_table *t,
 	return plan;
 }
 
-static void table_drop(struct scd_table *t, struct scd__table_segment **made,
-		       uint64_t n)
-{
-	for (uint64_t i = 0; i < n; i++) {
-		t->used -= made[i]->used;
-		scd__table_segment_free(t, made[i]);
-	}
-}
-
 /* Replace a segment by new ones, filled from the lists. SCD_ENOMEM. */
 static int table_replace(struct scd_table *t, struct scd__table_segment *s,
 			 const struct table_plan *plan)
@@ -288,13 +279,10 @@ static int table_replace(struct scd_table *t, struct scd__table_segment *s,
 	struct scd__table_segment **made = calloc((size_t)n, sizeof(*made));
 	int error = made ? table_deepen(t, depth) : SCD_ENOMEM;
 
-	for (uint64_t i = 0; !error && i < n; i++) {
-		error = scd__table_segment_new(t, depth,
-					       s->prefix << plan->log | i,
-					       plan->nbuckets, &made[i]);
-		if (error)
-			table_drop(t, made, i);
-	}
+	if (!error)
+		error = scd__table_segments_new(t, depth,
+						s->prefix << plan->log,
+						plan->nbuckets, n, made);
 	for (uint64_t i = 0; !error && i < n; i++)
 		table_install(t, made[i]);
 	if (!error) {

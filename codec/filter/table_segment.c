@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "codec/array_memory.h"
 #include "codec/filter/list_state.h"
 #include "codec/filter/table_state.h"
 
@@ -15,18 +16,21 @@ enum {
 
 /* Memory */
 
+/* Where the first line may begin. */
+static void *table_segment_align(void *memory)
+{
+	const uintptr_t at = (uintptr_t)memory;
+
+	return (void *)((at + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES);
+}
+
 /* Zeros, aligned to lines. *memory is what is to be freed. */
 static void *table_segment_allocate(size_t bytes, void **memory)
 {
-	uintptr_t at;
-
 	if (bytes > SIZE_MAX - LINE_BYTES)
 		return NULL;
 	*memory = calloc(1, bytes + LINE_BYTES - 1);
-	if (!*memory)
-		return NULL;
-	at = (uintptr_t)*memory;
-	return (void *)((at + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES);
+	return *memory ? table_segment_align(*memory) : NULL;
 }
 
 static void table_segment_release(struct scd_table *t,
@@ -35,8 +39,17 @@ static void table_segment_release(struct scd_table *t,
 	const size_t offset = offsetof(struct scd__table_segment, retired);
 
 	scd__table_segment_free(
-		t, (struct scd__table_segment *)(void *)((char *)item -
-							 offset));
+		t,
+		(struct scd__table_segment *)(void *)((char *)item - offset));
+}
+
+static void table_segment_drop_slab(struct scd_table *t,
+				    struct scd__table_slab *slab)
+{
+	if (--slab->nsegments)
+		return;
+	t->bytes -= slab->bytes;
+	free(slab->memory);
 }
 
 void scd__table_segment_free(struct scd_table *t, struct scd__table_segment *s)
@@ -44,7 +57,28 @@ void scd__table_segment_free(struct scd_table *t, struct scd__table_segment *s)
 	for (unsigned i = 0; i < SCD__TABLE_POOLS; i++)
 		free(s->pool_memory[i]);
 	t->bytes -= s->bytes;
-	free(s->memory);
+	table_segment_drop_slab(t, s->slab);
+}
+
+/* Memory for n segments. */
+static struct scd__table_slab *table_segment_new_slab(struct scd_table *t,
+						      size_t each, uint64_t n)
+{
+	struct scd__table_slab *slab;
+	size_t bytes;
+	void *memory;
+
+	if (n > (SIZE_MAX - sizeof(*slab) - LINE_BYTES) / each)
+		return NULL;
+	bytes = sizeof(*slab) + (size_t)n * each;
+	memory = scd__array_memory_zeros(bytes + LINE_BYTES - 1);
+	if (!memory)
+		return NULL;
+	slab = table_segment_align(memory);
+	slab->memory = memory;
+	slab->bytes = scd__array_memory_size(bytes);
+	t->bytes += slab->bytes;
+	return slab;
 }
 
 /* The logarithm of n (> 0), rounded down. */
@@ -67,8 +101,7 @@ void scd__table_segment_note_widths(const struct scd_table *t,
 	scd__table_store(&s->narrow, narrow);
 }
 
-static int table_segment_fill(struct scd_table *t,
-			      struct scd__table_segment *s)
+static int table_segment_fill(struct scd_table *t, struct scd__table_segment *s)
 {
 	int error = SCD_OK;
 
@@ -87,37 +120,51 @@ static int table_segment_fill(struct scd_table *t,
 	return error;
 }
 
-int scd__table_segment_new(struct scd_table *t, unsigned depth, uint64_t prefix,
-			   uint64_t nbuckets, struct scd__table_segment **out)
+/* Make a segment of zeros that has its slab. */
+static int table_segment_begin(struct scd_table *t,
+			       struct scd__table_segment *s)
 {
-	const size_t bytes = sizeof(struct scd__table_segment) +
-			     (size_t)nbuckets * LINE_BYTES;
-	struct scd__table_segment *s;
-	void *memory;
 	int error;
 
-	s = table_segment_allocate(bytes, &memory);
-	if (!s)
-		return SCD_ENOMEM;
-	s->memory = memory;
-	s->bytes = bytes;
-	s->nbuckets = nbuckets;
-	s->depth = depth;
-	s->prefix = prefix;
-	s->local_bits = table_segment_log(nbuckets) + t->tag_bits;
+	s->local_bits = table_segment_log(s->nbuckets) + t->tag_bits;
 	s->retired.release = table_segment_release;
 	s->pools[0] = scd__table_line(s, 0);
-	t->bytes += bytes;
 	scd__table_segment_note_widths(t, s);
 	error = table_segment_fill(t, s);
-	if (error) {
-		t->used -= s->used;
-		scd__table_segment_free(t, s);
-		return error;
-	}
 	s->nfirst = s->npooled;
-	*out = s;
-	return SCD_OK;
+	return error;
+}
+
+int scd__table_segments_new(struct scd_table *t, unsigned depth,
+			    uint64_t prefix, uint64_t nbuckets, uint64_t n,
+			    struct scd__table_segment **out)
+{
+	const size_t each = sizeof(struct scd__table_segment) +
+			    (size_t)nbuckets * LINE_BYTES;
+	struct scd__table_slab *slab = table_segment_new_slab(t, each, n);
+	int error = SCD_OK;
+	char *at;
+
+	if (!slab)
+		return SCD_ENOMEM;
+	at = (char *)(slab + 1);
+	for (uint64_t i = 0; !error && i < n; i++, at += each) {
+		struct scd__table_segment *s = (void *)at;
+
+		s->slab = slab;
+		s->nbuckets = nbuckets;
+		s->depth = depth;
+		s->prefix = prefix + i;
+		slab->nsegments++;
+		error = table_segment_begin(t, s);
+		out[i] = s;
+	}
+	for (uint64_t i = slab->nsegments; error && i-- > 0;) {
+		t->used -= out[i]->used;
+		scd__table_segment_free(t, out[i]);
+		out[i] = NULL;
+	}
+	return error;
 }
 
 /* Places: what of a segment an entry has */
@@ -157,16 +204,14 @@ table_segment_entries_of(const struct scd__table_segment *s, unsigned width,
 {
 	const unsigned have = s->depth + s->local_bits;
 	const uint64_t prefix = s->prefix << s->local_bits;
-	const struct table_range all = { prefix | locals->first,
-					 prefix | locals->last };
+	const struct table_range all = {prefix | locals->first,
+					prefix | locals->last};
 
 	if (width <= have)
-		return (struct table_range){ all.first >> (have - width),
-					     all.last >> (have - width) };
-	return (struct table_range){
-		all.first << (width - have),
-		((all.last + 1) << (width - have)) - 1
-	};
+		return (struct table_range){all.first >> (have - width),
+					    all.last >> (have - width)};
+	return (struct table_range){all.first << (width - have),
+				    ((all.last + 1) << (width - have)) - 1};
 }
 
 /* The first number of a bucket. */
@@ -229,9 +274,9 @@ struct table_place {
 
 /* What a bucket has of a value. */
 struct table_found {
-	unsigned count;           /* SCD__TABLE_TWINS at most */
-	struct table_place one;   /* of them */
-	struct table_place empty; /* the first empty slot */
+	unsigned count;               /* SCD__TABLE_TWINS at most */
+	struct table_place one;       /* of them */
+	struct table_place empty;     /* the first empty slot */
 	struct scd__table_line *last; /* line of the bucket */
 };
 
@@ -251,7 +296,7 @@ static void table_segment_find(const struct scd_table *t,
 {
 	struct scd__table_line *line = scd__table_line(s, bucket);
 
-	*found = (struct table_found){ 0 };
+	*found = (struct table_found){0};
 	for (; line; line = scd__table_next(s, line)) {
 		const uint32_t equal =
 			t->engine->match(line, value, UINT16_MAX);
@@ -366,8 +411,7 @@ static unsigned table_segment_entries_left(const struct table_run *run,
 {
 	const struct scd_table *t = run->table;
 	const struct scd_list *list = run->work->list;
-	const uint64_t tag =
-		table_segment_low_bits(spot->local, t->tag_bits);
+	const uint64_t tag = table_segment_low_bits(spot->local, t->tag_bits);
 
 	return list ? table_segment_entries_at(t, run->segment, list,
 					       spot->bucket, (unsigned)tag)
@@ -391,8 +435,7 @@ static void table_segment_lower(struct table_run *run, struct table_spot *spot,
 	const unsigned left = table_segment_entries_left(run, spot);
 
 	while (spot->found.count > left) {
-		table_segment_clear(run->table, run->segment,
-				    &spot->found.one);
+		table_segment_clear(run->table, run->segment, &spot->found.one);
 		table_segment_find(run->table, run->segment, spot->bucket,
 				   value, &spot->found);
 	}
@@ -497,19 +540,17 @@ int scd__table_segment_work(struct scd_table *t, struct scd__table_segment *s,
 			    const struct scd__table_work *work,
 			    const uint64_t *entries, size_t n)
 {
-	struct table_run run = { .table = t, .segment = s, .work = work };
+	struct table_run run = {.table = t, .segment = s, .work = work};
 
 	run.fetched = n < SCD__TABLE_FETCHED / 2 ? n : SCD__TABLE_FETCHED / 2;
 	return table_segment_work_on(&run, entries, n);
 }
 
 /* The fingerprints that keys of a segment have. */
-static struct table_range
-table_segment_all(const struct scd__table_segment *s, unsigned width)
+static struct table_range table_segment_all(const struct scd__table_segment *s,
+					    unsigned width)
 {
-	const struct table_range all = {
-		0, (UINT64_C(1) << s->local_bits) - 1
-	};
+	const struct table_range all = {0, (UINT64_C(1) << s->local_bits) - 1};
 
 	return table_segment_entries_of(s, width, &all);
 }
@@ -520,7 +561,7 @@ int scd__table_segment_work_list(struct scd_table *t,
 				 const struct scd_list *list)
 {
 	const struct table_range all = table_segment_all(s, list->width);
-	struct table_run run = { .table = t, .segment = s, .work = work };
+	struct table_run run = {.table = t, .segment = s, .work = work};
 	struct scd__list_cursor at = scd__list_seek(list, all.first);
 	uint64_t entries[PART];
 	int error = SCD_OK;

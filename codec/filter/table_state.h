@@ -52,6 +52,14 @@ struct scd__table_retired {
 			struct scd__table_retired *item);
 };
 
+/* In front of segments that were made together, with all their buckets: so much
+ * memory that it may be laid onto huge pages. The last one frees it. */
+struct scd__table_slab {
+	_Alignas(64) void *memory;
+	size_t bytes;
+	uint64_t nsegments; /* that are still there */
+};
+
 /* In front of its buckets, aligned as these are. */
 struct scd__table_segment {
 	_Alignas(64) uint64_t nbuckets;
@@ -65,9 +73,9 @@ struct scd__table_segment {
 	_Alignas(64) uint64_t used; /* slots */
 	uint64_t npooled; /* lines of the pools that are in use */
 	uint64_t nfirst;  /* of these, as it was made */
-	void *memory;
+	struct scd__table_slab *slab;
 	void *pool_memory[SCD__TABLE_POOLS];
-	size_t bytes;
+	size_t bytes; /* of the pools */
 	struct scd__table_retired retired;
 };
 
@@ -181,11 +189,13 @@ static inline unsigned scd__table_tag_cut(const struct scd_table *t,
 /* Segments: table_segment.c */
 
 /*
- * Make a segment of all lists, for the fingerprints that begin with prefix.
- * SCD_ENOMEM.
+ * Make n segments of all lists, for the fingerprints that begin with a prefix
+ * of depth bits and the n - 1 that follow it. The errors of
+ * scd__table_segment_work(); then none is made.
  */
-int scd__table_segment_new(struct scd_table *t, unsigned depth, uint64_t prefix,
-			   uint64_t nbuckets, struct scd__table_segment **out);
+int scd__table_segments_new(struct scd_table *t, unsigned depth,
+			    uint64_t prefix, uint64_t nbuckets, uint64_t n,
+			    struct scd__table_segment **out);
 void scd__table_segment_free(struct scd_table *t, struct scd__table_segment *s);
 
 /* Say of a segment which narrow lists there are. */
