@@ -7,6 +7,10 @@
 
 #include "codec/filter/list_state.h"
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 enum {
 	SCD__LIST_AHEAD = 32,  /* entries that are fetched before, in a row */
 	SCD__LIST_WINDOW = 32, /* words that are looked at together */
@@ -47,11 +51,32 @@ static inline uint32_t scd__list_bisect(const struct scd_list *list,
 
 /*
  * How many words of a window are below one, and are among those from place
- * `skip` of the window on, `n` of them: loops without a branch, whose length
- * compilers know, so that they make vectors of them.
+ * `skip` of the window on, `n` of them, which ascend. Without a branch that
+ * depends on words; of large ones a loop whose length compilers know, so that
+ * they make vectors of it.
  */
+#if defined(__SSE2__)
 static inline uint32_t scd__list_below16(const uint16_t *words, uint16_t word,
-					 uint16_t skip, uint16_t n)
+					 uint32_t skip, uint32_t n)
+{
+	const __m128i below = _mm_set1_epi16((short)word);
+	uint64_t others = 0; /* a bit for each word that is not below */
+
+	for (unsigned i = 0; i < SCD__LIST_WINDOW; i += 16) {
+		const __m128i *at = (const void *)(words + i);
+		const __m128i by = _mm_packs_epi16(
+			_mm_subs_epu16(below, _mm_loadu_si128(at)),
+			_mm_subs_epu16(below, _mm_loadu_si128(at + 1)));
+
+		others |= (uint64_t)_mm_movemask_epi8(
+				  _mm_cmpeq_epi8(by, _mm_setzero_si128()))
+			  << i;
+	}
+	return (uint32_t)__builtin_ctzll(others >> skip | UINT64_C(1) << n);
+}
+#else
+static inline uint32_t scd__list_below16(const uint16_t *words, uint16_t word,
+					 uint32_t skip, uint32_t n)
 {
 	uint16_t below = 0;
 
@@ -60,6 +85,7 @@ static inline uint32_t scd__list_below16(const uint16_t *words, uint16_t word,
 				    ((uint16_t)(i - skip) < n));
 	return below;
 }
+#endif
 
 static inline uint32_t scd__list_below32(const uint32_t *words, uint32_t word,
 					 uint32_t skip, uint32_t n)
@@ -109,15 +135,14 @@ static inline uint32_t scd__list_lower(const struct scd_list *list,
 	if (n > SCD__LIST_WINDOW - skip)
 		n = SCD__LIST_WINDOW - skip;
 	at += skip;
-	below = list->wide
-			? scd__list_below32(
-				  (uint32_t *)scd__list_words(list, b) + at -
-					  skip,
-				  word, skip, n)
-			: scd__list_below16(
-				  (uint16_t *)scd__list_words(list, b) + at -
-					  skip,
-				  (uint16_t)word, (uint16_t)skip, (uint16_t)n);
+	below = list->wide ? scd__list_below32(
+				     (uint32_t *)scd__list_words(list, b) + at -
+					     skip,
+				     word, skip, n)
+			   : scd__list_below16(
+				     (uint16_t *)scd__list_words(list, b) + at -
+					     skip,
+				     (uint16_t)word, skip, n);
 	if (below == 0 && at > r.first)
 		return scd__list_bisect(
 			list, b, (struct scd__list_range){r.first, at}, word);
