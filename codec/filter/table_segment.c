@@ -396,7 +396,37 @@ struct table_run {
 	uint64_t local;
 	unsigned equal; /* entries with this number in a row */
 	size_t fetched; /* of those at work, how many have had their lines */
+	bool is_exact;  /* an entry has all bits of a number, which is */
+	unsigned shift; /* so many bits from its end, */
+	uint64_t mask;  /* and has those */
 };
+
+static struct table_run table_segment_run(struct scd_table *t,
+					  struct scd__table_segment *s,
+					  const struct scd__table_work *work)
+{
+	const unsigned have = s->depth + s->local_bits;
+	struct table_run run = {.table = t, .segment = s, .work = work};
+
+	run.is_exact = work->width >= have;
+	if (run.is_exact) {
+		run.shift = work->width - have;
+		run.mask = (UINT64_C(1) << s->local_bits) - 1;
+	}
+	return run;
+}
+
+/* The same as table_segment_range(). */
+static inline struct table_range
+table_segment_run_range(const struct table_run *run, uint64_t entry)
+{
+	if (run->is_exact) {
+		const uint64_t local = entry >> run->shift & run->mask;
+
+		return (struct table_range){local, local};
+	}
+	return table_segment_range(run->segment, run->work->width, entry);
+}
 
 /* A slot that is worked at. */
 struct table_spot {
@@ -422,9 +452,7 @@ static unsigned table_segment_entries_left(const struct table_run *run,
 static unsigned table_segment_wanted(const struct table_run *run,
 				     const struct table_spot *spot)
 {
-	const unsigned width = run->work->width;
-
-	if (width < run->segment->depth + run->segment->local_bits)
+	if (!run->is_exact)
 		return table_segment_entries_left(run, spot);
 	return run->equal;
 }
@@ -487,8 +515,8 @@ static void table_segment_fetch(struct table_run *run, const uint64_t *entries,
 				   : n;
 
 	for (; run->fetched < end; run->fetched++) {
-		const struct table_range r = table_segment_range(
-			s, run->work->width, entries[run->fetched]);
+		const struct table_range r =
+			table_segment_run_range(run, entries[run->fetched]);
 
 		__builtin_prefetch(
 			scd__table_line(s, scd__table_bucket(s, r.first)), 1);
@@ -498,13 +526,31 @@ static void table_segment_fetch(struct table_run *run, const uint64_t *entries,
 static bool table_segment_is_alone(const struct table_run *run,
 				   const uint64_t *entries, size_t n, size_t i)
 {
-	const unsigned have = run->segment->depth + run->segment->local_bits;
-	const unsigned width = run->work->width;
+	return run->is_exact &&
+	       (i == 0 || (entries[i - 1] ^ entries[i]) >> run->shift) &&
+	       (i + 1 == n || (entries[i + 1] ^ entries[i]) >> run->shift);
+}
 
-	if (width < have)
-		return false;
-	return (i == 0 || (entries[i - 1] ^ entries[i]) >> (width - have)) &&
-	       (i + 1 == n || (entries[i + 1] ^ entries[i]) >> (width - have));
+/* Work for an entry, in each of its buckets. */
+static int table_segment_work_entry(struct table_run *run, uint64_t entry,
+				    bool alone)
+{
+	const struct scd__table_segment *s = run->segment;
+	const struct table_range r = table_segment_run_range(run, entry);
+	struct table_spot spot = {.bucket = scd__table_bucket(s, r.first),
+				  .local = r.first,
+				  .alone = alone};
+	uint64_t last = spot.bucket;
+	int error;
+
+	if (!run->is_exact)
+		last = scd__table_bucket(s, r.last);
+	run->equal = run->equal && run->local == r.first ? run->equal + 1 : 1;
+	run->local = r.first;
+	do {
+		error = table_segment_work_at(run, &spot);
+	} while (!error && ++spot.bucket <= last);
+	return error;
 }
 
 static int table_segment_work_on(struct table_run *run, const uint64_t *entries,
@@ -512,35 +558,21 @@ static int table_segment_work_on(struct table_run *run, const uint64_t *entries,
 {
 	int error = SCD_OK;
 
-	for (size_t i = 0; i < n; i++) {
-		const struct table_range r = table_segment_range(
-			run->segment, run->work->width, entries[i]);
-		const uint64_t last = scd__table_bucket(run->segment, r.last);
-		struct table_spot spot = {
-			.bucket = scd__table_bucket(run->segment, r.first),
-			.local = r.first,
-			.alone = table_segment_is_alone(run, entries, n, i),
-		};
-
+	for (size_t i = 0; !error && i < n; i++) {
 		if (i + SCD__TABLE_FETCHED / 2 >= run->fetched)
 			table_segment_fetch(run, entries, n);
-		run->equal = run->equal && run->local == r.first
-				     ? run->equal + 1
-				     : 1;
-		run->local = r.first;
-		for (; !error && spot.bucket <= last; spot.bucket++)
-			error = table_segment_work_at(run, &spot);
-		if (error)
-			return error;
+		error = table_segment_work_entry(
+			run, entries[i],
+			table_segment_is_alone(run, entries, n, i));
 	}
-	return SCD_OK;
+	return error;
 }
 
 int scd__table_segment_work(struct scd_table *t, struct scd__table_segment *s,
 			    const struct scd__table_work *work,
 			    const uint64_t *entries, size_t n)
 {
-	struct table_run run = {.table = t, .segment = s, .work = work};
+	struct table_run run = table_segment_run(t, s, work);
 
 	run.fetched = n < SCD__TABLE_FETCHED / 2 ? n : SCD__TABLE_FETCHED / 2;
 	return table_segment_work_on(&run, entries, n);
@@ -561,7 +593,7 @@ int scd__table_segment_work_list(struct scd_table *t,
 				 const struct scd_list *list)
 {
 	const struct table_range all = table_segment_all(s, list->width);
-	struct table_run run = {.table = t, .segment = s, .work = work};
+	struct table_run run = table_segment_run(t, s, work);
 	struct scd__list_cursor at = scd__list_seek(list, all.first);
 	uint64_t entries[PART];
 	int error = SCD_OK;
