@@ -131,11 +131,14 @@ void request_access_refused(struct worker *w, struct exchange *x,
 	struct access_record note = { .time_ms = loop_wall_ms(w->loop),
 				      .source = ACCESS_FROM_node };
 	enum refusal reason = refusal_of_status(status);
+	struct exchange_account account;
 
 	if (!request_access_is_on(w))
 		return;
+	exchange_account(x, &account);
 	request_access_fields(exchange_request(x), &note);
 	note.status = status;
+	note.bytes = account.bytes;
 	if (reason < REFUSAL_COUNT)
 		note.reason = request_access_text(refusal_name(reason));
 	access_ring_put(w->access, &note, exchange_request(x)->client);

@@ -16,6 +16,8 @@
 #include "digestd/server/shared_reply.h"
 #include "digestd/tls/tls.h"
 
+enum { ERROR_TEXT_BYTES = 128 };
+
 void server_set_trusted(struct server *server,
 			const struct address_prefixes *trusted)
 {
@@ -351,27 +353,36 @@ void exchange_reply_copy(struct exchange *x, unsigned status,
 	server_exchange_engine(x)->reply_text(x, &reply);
 }
 
+/* The body of an error; returns how long it is. */
+static size_t server_error_text(unsigned status, char text[ERROR_TEXT_BYTES])
+{
+	assert(status >= 400 && status <= 599);
+	return (size_t)snprintf(text, ERROR_TEXT_BYTES, "%u %s\n", status,
+				reason_phrase(status));
+}
+
 void exchange_reply_error(struct exchange *x, unsigned status,
 			  const struct fields *fields)
 {
-	char text[128];
-	int len = snprintf(text, sizeof(text), "%u %s\n", status,
-			   reason_phrase(status));
+	char text[ERROR_TEXT_BYTES];
+	const size_t len = server_error_text(status, text);
 	const struct reply_text reply = {
 		.status = status, .fields = fields, .type = "text/plain",
-		.body = text, .len = (size_t)len,
+		.body = text, .len = len,
 	};
 
-	assert(status >= 400 && status <= 599);
-	server_account(x, status, (size_t)len);
+	server_account(x, status, len);
 	server_exchange_engine(x)->reply_text(x, &reply);
 }
 
 void exchange_refuse(struct exchange *x, unsigned status, const char *why)
 {
+	char text[ERROR_TEXT_BYTES];
 	struct fields fields;
 
 	assert(!x->answered);
+	/* the reply may be the end of the exchange */
+	server_account(x, status, server_error_text(status, text));
 	server_count_refusal(x->conn->server, x->conn->address, status, why);
 	if (x->conn->server->handler->on_refused)
 		x->conn->server->handler->on_refused(x->conn->server->arg, x,

@@ -131,7 +131,8 @@ struct server_handler {
 	void (*on_done)(void *arg, struct exchange *x, enum exchange_end end);
 
 	/* A request that none of the above hears of is refused with a status.
-	 * Of its request what could not be read is empty. Null is allowed. */
+	 * Of its request what could not be read is empty. exchange_account()
+	 * has what it is answered. Null is allowed. */
 	void (*on_refused)(void *arg, struct exchange *x, unsigned status);
 };
 

@@ -58,7 +58,7 @@ def test_combined(logging, origin):
                         r'1234 "http://h/\\x22\\x5c" "t\\xfft/1"', first), first
     assert re.fullmatch(rf'127\.0\.0\.1 - - {stamp} "HEAD /a HTTP/1\.1" 200 0 '
                         '"-" "-"', second), second
-    assert re.fullmatch(rf'127\.0\.0\.1 - - {stamp} "- - HTTP/1\.1" 400 0 '
+    assert re.fullmatch(rf'127\.0\.0\.1 - - {stamp} "- - HTTP/1\.1" 400 16 '
                         '"-" "-"', third), third
 
 
