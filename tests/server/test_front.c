@@ -272,7 +272,7 @@ static void uploads_go_on_beside_replies(void **state)
 	}
 }
 
-#define HINT "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
+#define HINT "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\nEmpty: \r\n\r\n"
 
 static void interim_responses(void **state)
 {
