@@ -3,9 +3,11 @@
  */
 #include "codec/coder/checksum.h"
 
-/* Bytes that are in a near cache when they are read again, and enough of them
- * for the processor to fetch ahead. */
-enum { CHECKSUM_BLOCK = 1 << 17 };
+enum {
+	CHECKSUM_BLOCK = 1024, /* in the nearest cache when it is read again */
+	CHECKSUM_AHEAD = 4096, /* of it, what is fetched meanwhile */
+	CHECKSUM_LINE = 64,    /* of a cache */
+};
 
 static const uint64_t prime1 = SCD__CHECKSUM_PRIME1;
 static const uint64_t prime2 = SCD__CHECKSUM_PRIME2;
@@ -30,6 +32,18 @@ void scd__checksum_begin(struct scd__checksum *sum, const uint8_t *first,
 	};
 }
 
+/*
+ * Have what is added next but some fetched. The checksum has multiplications to
+ * wait for, so that takes no time; but the processor fetches too late by itself
+ * if another has made the bytes. It may be an address beyond the end.
+ */
+static void checksum_fetch(const uint8_t *at, size_t n)
+{
+	for (size_t i = 0; i < n; i += CHECKSUM_LINE)
+		__builtin_prefetch(
+			(const void *)((uintptr_t)at + CHECKSUM_AHEAD + i));
+}
+
 void scd__checksum_reach(struct scd__checksum *sum, const uint8_t *end)
 {
 	size_t left = (size_t)(end - sum->next);
@@ -37,20 +51,13 @@ void scd__checksum_reach(struct scd__checksum *sum, const uint8_t *end)
 	left -= left % SCD__CHECKSUM_STRIPE;
 	while (left > 0) {
 		const size_t n = left < CHECKSUM_BLOCK ? left : CHECKSUM_BLOCK;
+		const uint8_t *const at = sum->next;
 
-		sum->ones += scd__count_ones(sum->next, n);
+		checksum_fetch(at, n);
 		scd__checksum_add(sum, n);
+		sum->ones += scd__count_ones(at, n);
 		left -= n;
 	}
-}
-
-void scd__checksum_reach_counted(struct scd__checksum *sum, const uint8_t *end,
-				 uint64_t ones)
-{
-	const size_t left = (size_t)(end - sum->next);
-
-	scd__checksum_add(sum, left - left % SCD__CHECKSUM_STRIPE);
-	sum->ones += ones;
 }
 
 /* The four lanes as one; what is shorter than a stripe has used none. */

@@ -64,10 +64,6 @@ void scd__checksum_begin(struct scd__checksum *sum, const uint8_t *first,
 /* Add the stripes, and their ones, that end at end or before. */
 void scd__checksum_reach(struct scd__checksum *sum, const uint8_t *end);
 
-/* The same, but not their ones, which have been counted: there are so many. */
-void scd__checksum_reach_counted(struct scd__checksum *sum, const uint8_t *end,
-				 uint64_t ones);
-
 /* Add what is left of [first, end). Returns its XXH64; sum->ones are its ones,
  * and sum is of no other use from now on. */
 uint64_t scd__checksum_finish(struct scd__checksum *sum, const uint8_t *end);

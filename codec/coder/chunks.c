@@ -10,7 +10,6 @@
  */
 #include "codec/coder/chunks.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "codec/coder/bits.h"
@@ -130,7 +129,7 @@ static int chunks_encode_task(void *arg, unsigned i, bool is_next)
 
 	(void)is_next;
 	if (e->sum && i-- == 0) {
-		scd__checksum_reach_counted(e->sum, e->bits + e->cut.len, 0);
+		scd__checksum_reach(e->sum, e->bits + e->cut.len);
 		return SCD_OK;
 	}
 	from = i * e->cut.each;
@@ -216,11 +215,6 @@ struct decoding {
 	struct scd__checksum *sum; /* null: none */
 	const uint8_t *sizes;
 	const uint8_t *codes[SCD_MAX_TASKS]; /* where each task's begin */
-
-	/* Of tasks that did not add up themselves, which counting has found
-	 * in a near cache: the ones in whole stripes. */
-	bool counted[SCD_MAX_TASKS];
-	uint64_t ones[SCD_MAX_TASKS];
 };
 
 static size_t chunks_size(const struct decoding *d, size_t i)
@@ -234,7 +228,6 @@ static int chunks_decode_task(void *arg, unsigned task, bool is_next)
 	const uint8_t *code = d->codes[task];
 	const size_t end = chunks_task_end(&d->cut, task);
 
-	d->counted[task] = !is_next;
 	for (size_t i = task * d->cut.each; i < end; i++) {
 		const size_t at = chunks_at(&d->cut, i);
 		const uint64_t left = d->shape->nbits - 8 * (uint64_t)at;
@@ -253,9 +246,6 @@ static int chunks_decode_task(void *arg, unsigned task, bool is_next)
 			return SCD_EFORMAT;
 		if (c.sum)
 			scd__checksum_reach(c.sum, c.bytes + c.len);
-		else if (d->sum)
-			d->ones[task] += scd__count_ones(
-				c.bytes, c.len - c.len % SCD__CHECKSUM_STRIPE);
 		code += chunks_size(d, i);
 	}
 	return SCD_OK;
@@ -265,10 +255,9 @@ static void chunks_decode_follow(void *arg, unsigned task)
 {
 	const struct decoding *d = arg;
 	const size_t end = chunks_task_end(&d->cut, task);
-	const uint8_t *const reached = d->bits + chunks_at(&d->cut, end);
 
-	if (d->sum && d->counted[task])
-		scd__checksum_reach_counted(d->sum, reached, d->ones[task]);
+	if (d->sum)
+		scd__checksum_reach(d->sum, d->bits + chunks_at(&d->cut, end));
 }
 
 /* Find where each task's codes begin; together they are all that is left. */

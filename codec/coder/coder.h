@@ -34,8 +34,7 @@ struct scd__coder_work {
 	const char *limit; /* of engines (engine.h) */
 
 	/* Has begun with the array, of which whole stripes are added, all or
-	 * some; undefined after an error in decoding. Who encodes knows the
-	 * ones, and need not count them. Null: none. */
+	 * some; undefined after an error in decoding. Null: none. */
 	struct scd__checksum *sum;
 
 	const struct scd_threads *threads; /* to work with; null: none */
