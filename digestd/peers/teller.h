@@ -97,7 +97,8 @@ int teller_set(struct teller *t, const struct teller_settings *settings);
 /* From now on it does nothing, and calls nobody; null is allowed. */
 void teller_stop(struct teller *t);
 
-/* Frees it, and who waits. *t becomes null; null is allowed. */
+/* Frees it, and who waits, when its loop has had a turn since the last call of
+ * teller_wait() or teller_wake(). *t becomes null; null is allowed. */
 void teller_free(struct teller **t);
 
 /* Whether what is purged is to be numbered; from any thread. */

@@ -195,6 +195,7 @@ static int tear_down(void **state)
 	renewer_free(&at.renewer);
 	renewer_free(&at.renewer); /* null is allowed */
 	teller_stop(at.teller);
+	loop_turn(at.loop, 0); /* a renewal may just have woken it */
 	teller_free(&at.teller);
 	for (unsigned i = 0; i < PEERS; i++) {
 		server_free(&at.peers[i].server);
