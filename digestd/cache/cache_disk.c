@@ -596,15 +596,22 @@ int cache_open_disk(struct cache *cache, const struct cache_settings *settings)
 	return cache_disk_give_up(cache, settings->disk_path, err);
 }
 
-void cache_retire_disk(struct cache *cache)
-{
-	if (cache->disk)
-		disk_retire(cache->disk);
-}
-
 static void cache_disk_note_used(void *arg, struct store_entry *entry)
 {
 	disk_used_add(arg, ((const struct disk_entry *)entry)->id);
+}
+
+void cache_retire_disk(struct cache *cache)
+{
+	struct disk_used used = { .n = 0 };
+
+	if (!cache->disk)
+		return;
+	cache_enter(cache);
+	store_visit_spared(cache->ondisk.store, cache_disk_note_used, &used);
+	cache_leave(cache);
+	disk_retire(cache->disk, &used);
+	disk_used_free(&used);
 }
 
 void cache_close_disk(struct cache *cache)

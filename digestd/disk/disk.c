@@ -164,7 +164,7 @@ static void disk_forget_removals(struct disk *d)
 	}
 }
 
-void disk_retire(struct disk *d)
+void disk_retire(struct disk *d, struct disk_used *used)
 {
 	pthread_mutex_lock(&d->lock);
 	d->retired = true;
@@ -175,6 +175,7 @@ void disk_retire(struct disk *d)
 	d->has_writer = false;
 	disk_forget_removals(d);
 	disk_log_close(&d->log);
+	(void)disk_used_write(used, disk_files_folder(d->files));
 	disk_files_unlock(d->files);
 }
 

@@ -162,14 +162,15 @@ int disk_load(struct disk *disk,
  */
 int disk_discard(const char *path);
 
-/*
- * Leaves the folder to another process: writes what is waiting, and nothing
- * from then on. What is stored by then can be read as long as the other one
- * leaves it there; what is removed is not written down. Waits for the disk.
- */
-void disk_retire(struct disk *disk);
-
 struct disk_used;
+
+/*
+ * Leaves the folder to another process: writes what is waiting, and which
+ * objects are in use, if there is room, and nothing from then on. What is
+ * stored by then can be read as long as the other one leaves it there; what is
+ * removed is not written down. Waits for the disk.
+ */
+void disk_retire(struct disk *disk, struct disk_used *used);
 
 /* Writes what is waiting, and ends the threads: from then on entries are only
  * the caller's. Nothing more may be stored, read or removed. */

@@ -4,7 +4,8 @@
  * knew: without it a restart has it evict what is wanted as soon as what is
  * not.
  *
- * It is written at an orderly end, and removed as it is read: it is of one
+ * It is written at an orderly end, and when another process takes the disk
+ * over, and removed as it is read: it is of one
  * start. It decides what goes first, and nothing else; one that is damaged, or
  * cannot be written, is done without.
  *

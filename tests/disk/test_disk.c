@@ -241,24 +241,34 @@ static void a_restart_keeps_all(void **state)
 	}
 }
 
-/* What was used stays, though it is the oldest, as without a restart. */
+/* What was used stays, though it is the oldest, as without a restart; and where
+ * another process takes the disk over. */
 static void what_is_in_use_outlives_a_restart(void **state)
 {
 	enum { USED = 10, ALL = 50, LEN = 16 * KIB };
 
 	(void)state;
-	open_sized(64 * KIB, 1024 * KIB, 4096 * KIB);
-	for (unsigned n = 0; n < ALL; n++)
-		put(n, LEN);
-	for (unsigned n = 0; n < USED; n++)
-		assert_true(has(n, LEN));
-	close_cache();
-	open_sized(64 * KIB, 1024 * KIB, 4096 * KIB);
-	for (unsigned n = ALL; n < 2 * ALL - USED; n++)
-		put(n, LEN);
-	for (unsigned n = 0; n < USED; n++)
-		assert_true(has(n, LEN));
-	close_cache();
+	for (int handed = 0; handed < 2; handed++) {
+		struct cache *first = NULL;
+
+		disk_folder_empty();
+		open_sized(64 * KIB, 1024 * KIB, 4096 * KIB);
+		for (unsigned n = 0; n < ALL; n++)
+			put(n, LEN);
+		for (unsigned n = 0; n < USED; n++)
+			assert_true(has(n, LEN));
+		if (handed)
+			cache_retire_disk(first = cache);
+		else
+			close_cache();
+		open_sized(64 * KIB, 1024 * KIB, 4096 * KIB);
+		for (unsigned n = ALL; n < 2 * ALL - USED; n++)
+			put(n, LEN);
+		for (unsigned n = 0; n < USED; n++)
+			assert_true(has(n, LEN));
+		close_cache();
+		cache_free(&first);
+	}
 }
 
 static void a_large_one_makes_the_filter_fit(void **state)

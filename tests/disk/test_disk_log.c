@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "digestd/disk/disk.h"
+#include "digestd/disk/disk_used.h"
 #include "digestd/os/log.h"
 #include "tests/disk/disk_faults.h"
 #include "tests/disk/disk_folder.h"
@@ -634,13 +635,14 @@ static void what_is_left_to_another(void **state)
 {
 	enum { SMALL = 0, IN_FILE = 2, LATE = 9 };
 	struct disk_owner *first, *second;
+	struct disk_used none = { .n = 0 };
 
 	(void)state;
 	open_disk(64 * MIB);
 	first = owner;
 	disk_owner_put(first, SMALL, size_of(SMALL));
 	disk_owner_put(first, IN_FILE, size_of(IN_FILE));
-	disk_retire(disk_owner_disk(first));
+	disk_retire(disk_owner_disk(first), &none);
 	open_disk(64 * MIB);
 	second = owner;
 	assert_int_equal(disk_owner_count(second), 2);
