@@ -3,10 +3,11 @@
  * SCD_MAX_TASKS of them to have all. Nothing is allocated.
  *
  * Where a chunk's code begins is known when all codes before it have been made.
- * So tasks write theirs where the chunk itself would be, each in a room of its
- * own, and those are moved together in order. What does not fit into its room
- * (an array with a pattern) may still fit if others take less, so that is tried
- * by one thread: which bytes result does not depend on threads.
+ * So tasks write theirs into rooms, one beside the other and each large enough
+ * for what it should take, and those are moved together in order. What does not
+ * fit into its room (an array with a pattern) may still fit if others take
+ * less, so that is tried by one thread: which bytes result does not depend on
+ * threads.
  */
 #include "codec/coder/chunks.h"
 
@@ -101,6 +102,7 @@ struct encoding {
 	uint8_t *sizes;
 	struct scd__writer *out; /* what is in order, and room */
 	uint8_t *rooms;
+	size_t room; /* of a chunk */
 	size_t lens[SCD_MAX_TASKS]; /* in the rooms */
 };
 
@@ -125,7 +127,7 @@ static int chunks_encode_task(void *arg, unsigned i, bool is_next)
 {
 	struct encoding *e = arg;
 	struct scd__writer room;
-	size_t from, to, end;
+	size_t from, to, at, left;
 
 	(void)is_next;
 	if (e->sum && i-- == 0) {
@@ -134,11 +136,11 @@ static int chunks_encode_task(void *arg, unsigned i, bool is_next)
 	}
 	from = i * e->cut.each;
 	to = chunks_task_end(&e->cut, i);
-	end = chunks_at(&e->cut, to);
-	if (end > (size_t)(e->out->end - e->rooms))
-		end = (size_t)(e->out->end - e->rooms);
-	room = scd__writer(e->rooms + chunks_at(&e->cut, from),
-			   end - chunks_at(&e->cut, from));
+	at = from * e->room;
+	left = (size_t)(e->out->end - e->rooms) - at;
+	room = scd__writer(e->rooms + at, (to - from) * e->room < left
+						  ? (to - from) * e->room
+						  : left);
 	chunks_append(e, from, to, &room);
 	e->lens[i] = scd__writer_len(&room);
 	return room.error;
@@ -150,8 +152,7 @@ static void chunks_encode_follow(void *arg, unsigned i)
 
 	if (e->sum && i-- == 0)
 		return;
-	memmove(e->out->at,
-		e->rooms + chunks_at(&e->cut, i * e->cut.each), e->lens[i]);
+	memmove(e->out->at, e->rooms + i * e->cut.each * e->room, e->lens[i]);
 	e->out->at += e->lens[i];
 }
 
@@ -159,8 +160,7 @@ static void chunks_encode_follow(void *arg, unsigned i)
 static int chunks_encode_at_once(struct encoding *e,
 				 const struct scd_threads *threads)
 {
-	const size_t last = chunks_at(&e->cut, (e->cut.ntasks - 1) *
-						       e->cut.each);
+	const size_t last = (e->cut.ntasks - 1) * e->cut.each * e->room;
 	struct scd__tasks tasks = {
 		.task = chunks_encode_task,
 		.follow = chunks_encode_follow,
@@ -186,6 +186,7 @@ int scd__chunks_encode(const struct scd__chunk_coder *coder, unsigned log,
 		.bits = bits,
 		.sum = work ? work->sum : NULL,
 		.out = out,
+		.room = coder->room ? coder->room : (size_t)1 << log,
 	};
 	int error = SCD_ESPACE;
 

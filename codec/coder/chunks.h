@@ -36,6 +36,10 @@ struct scd__chunk_coder {
 	int (*decode)(const void *model, struct scd__chunk *c);
 
 	const void *model;
+
+	/* In bytes, what the code of a chunk takes at most if the array has no
+	 * pattern, for threads to write next to each other; 0: the chunk. */
+	size_t room;
 };
 
 /*

@@ -216,13 +216,23 @@ dense_chunk_coder(const struct scd__dense_engine *engine)
 	};
 }
 
+/* What the entropy says, and some percent for chunks that have more ones. */
+static size_t dense_room(const struct scd__shape *shape)
+{
+	const double share = scd__coder_entropy(shape) /
+			     (double)scd__array_bytes(shape->nbits);
+
+	return (size_t)(1.03 * share * (double)(1 << CHUNK_LOG)) + 4096;
+}
+
 int scd__dense_encode(const struct scd__dense_engine *engine,
 		      const struct scd__shape *shape, const uint8_t *bits,
 		      struct scd__writer *out,
 		      const struct scd__coder_work *work)
 {
-	const struct scd__chunk_coder coder = dense_chunk_coder(engine);
+	struct scd__chunk_coder coder = dense_chunk_coder(engine);
 
+	coder.room = dense_room(shape);
 	return scd__chunks_encode(&coder, CHUNK_LOG, shape, bits, out, work);
 }
 
