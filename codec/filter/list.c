@@ -17,7 +17,12 @@ enum {
 	BATCH = 16,          /* buckets that are changed together */
 	AHEAD = 64,          /* entries that go, or come, fetched before */
 	FEW = 3,             /* of a bucket */
-	MOST_FETCHED = 1024, /* bytes of a bucket, as most have */
+	MOST_FETCHED = 2048, /* bytes of a bucket, as most have */
+
+	/* What is copied for a change at most, and at a time. */
+	MOST_REWRITTEN = 4096,
+	MOST_STEPS = 64,
+	CHUNK = 64,
 };
 
 unsigned scd_list_width(uint64_t nkeys, double fp)
@@ -395,6 +400,87 @@ static void list_move_up(const struct scd_list *list,
 	}
 }
 
+/* Copy some bytes, and perhaps some more to what follows them, before end. */
+static inline void list_copy_run(char *to, const char *end, const char *from,
+				 size_t bytes)
+{
+	if (bytes + CHUNK > (size_t)(end - to)) {
+		memcpy(to, from, bytes);
+		return;
+	}
+	for (size_t i = 0; i < bytes; i += CHUNK)
+		memcpy(to + i, from + i, CHUNK);
+}
+
+/* What a bucket has of each of its entries: words, or ids. */
+struct list_column {
+	char *at;
+	size_t each, n, room;
+};
+
+/*
+ * Make all moves in a column at once, from a copy of it: all runs are written
+ * from the first to the last, so whether one moves down or up is no branch, nor
+ * is how long most of them are. Sets the places of the entries that come.
+ */
+static void list_rewrite(const struct list_column *column,
+			 const uint32_t *steps, size_t nsteps,
+			 uint32_t places[MOST_STEPS + 1])
+{
+	const size_t each = column->each;
+	const char *end = column->at + column->room * each;
+	char old[MOST_REWRITTEN + CHUNK];
+	uint32_t first = 0, to = 0;
+	size_t ncome = 0;
+
+	memcpy(old, column->at, column->n * each);
+	for (size_t i = 0; i < nsteps; i++) {
+		const uint32_t place = steps[i] / 2, goes = steps[i] % 2;
+
+		list_copy_run(column->at + to * each, end, old + first * each,
+			      (place - first) * each);
+		to += place - first;
+		places[ncome] = to;
+		ncome += 1 - goes;
+		to += 1 - goes;
+		first = place + goes;
+	}
+	memcpy(column->at + to * each, old + first * each,
+	       (column->n - first) * each);
+}
+
+/* Make all moves of a part, and put what comes. */
+static void list_move_all(const struct scd_list *list,
+			  const struct list_work *work,
+			  const struct list_part *part,
+			  struct scd__list_bucket *b, size_t nsteps)
+{
+	const struct list_column words = {.at = scd__list_words(list, b),
+					  .each = scd__list_word_bytes(list),
+					  .n = b->n,
+					  .room = b->room};
+	uint32_t places[MOST_STEPS + 1];
+
+	if (nsteps <= FEW || nsteps > MOST_STEPS ||
+	    words.n * words.each > MOST_REWRITTEN) {
+		list_move_down(list, work, b, nsteps);
+		list_move_up(list, work, part, b, nsteps);
+		return;
+	}
+	list_rewrite(&words, work->steps, nsteps, places);
+	if (list->has_ids) {
+		const struct list_column ids = {
+			.at = (char *)scd__list_ids(list, b),
+			.each = 1,
+			.n = b->n,
+			.room = b->room};
+
+		list_rewrite(&ids, work->steps, nsteps, places);
+	}
+	for (size_t i = 0; i < part->nadded; i++)
+		list_put(list, work, b, places[i], part->added + i);
+}
+
 /* Count what goes and comes by cells, modulo 2^32. */
 static void list_count_cells(const struct scd_list *list,
 			     const struct list_work *work,
@@ -455,8 +541,7 @@ static int list_apply_part(struct scd_list *list, const struct list_work *work,
 	if (scd__list_reserve(list, b, n))
 		return SCD_ENOMEM;
 	nsteps = list_merge_steps(work, part);
-	list_move_down(list, work, b, nsteps);
-	list_move_up(list, work, part, b, nsteps);
+	list_move_all(list, work, part, b, nsteps);
 	list_move_ends(list, work, part);
 	b->n = (uint32_t)n;
 	if (list->ages)

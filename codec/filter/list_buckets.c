@@ -15,8 +15,8 @@ enum {
 	 * many as there are at most when buckets are made; and with so many
 	 * there are more of them. */
 	WORD_BITS = 16,
-	BUCKET_ENTRIES = 256,
-	CROWDED = 512,
+	BUCKET_ENTRIES = 512,
+	CROWDED = 1024,
 	WIDE_WORD_BITS = 32,
 	WIDE_BUCKET_ENTRIES = 96,
 	WIDE_CROWDED = 192,

@@ -105,7 +105,7 @@ static inline size_t scd__list_nbuckets(const struct scd_list *list)
  * counts of their ids take little memory. */
 static inline unsigned scd__list_group_log(const struct scd_list *list)
 {
-	return list->wide ? 6 : 5;
+	return list->wide ? 6 : 4;
 }
 
 /* The largest fingerprint. */
@@ -212,8 +212,8 @@ static inline unsigned scd__list_cell_at(const struct scd_list *list,
 {
 	unsigned cell = 0;
 
-	for (size_t i = 0; i < scd__list_nends(list); i++)
-		cell += b->memory[i] <= at;
+	for (unsigned half = (1u << list->cell_log) / 2; half; half /= 2)
+		cell += b->memory[cell + half - 1] <= at ? half : 0;
 	return cell;
 }
 
