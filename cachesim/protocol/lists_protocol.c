@@ -35,7 +35,7 @@ enum {
 	AHEAD = 12, /* objects whose hashes or rings are fetched early */
 	/* tenths of a byte that an entry takes: in its list; in the table of
 	 * all peers, which has grown by itself */
-	LIST_TENTHS = 45,
+	LIST_TENTHS = 23,
 	TABLE_TENTHS = 36,
 	LEAST_AGED = 1024, /* entries of a list that begins to keep ages */
 };
