@@ -181,17 +181,32 @@ static inline char *fields_reserve_text(struct fields *f, size_t len)
 	return text;
 }
 
+/* Room for one more line and its text; null: no memory, or too long. */
+static char *fields_reserve(struct fields *f, size_t name_len, size_t value_len)
+{
+	if (name_len > UINT32_MAX || value_len > UINT32_MAX ||
+	    fields_reserve_line(f))
+		return NULL;
+	return fields_reserve_text(f, name_len + value_len + 2);
+}
+
 int fields_add_n(struct fields *f, const char *name, size_t name_len,
 		 const char *value, size_t value_len)
 {
+	struct fields_block *b = f->blocks;
+	const size_t len = name_len + value_len + 2;
 	char *text;
 
-	if (name_len > UINT32_MAX || value_len > UINT32_MAX ||
-	    fields_reserve_line(f))
-		return -ENOMEM;
-	text = fields_reserve_text(f, name_len + value_len + 2);
-	if (!text)
-		return -ENOMEM;
+	/* as nearly always; the rest is a call */
+	if (f->nlines < f->cap && b && b->cap - b->len >= len &&
+	    (name_len | value_len) <= UINT32_MAX) {
+		text = b->text + b->len;
+		b->len += len;
+	} else {
+		text = fields_reserve(f, name_len, value_len);
+		if (!text)
+			return -ENOMEM;
+	}
 	memcpy(text, name, name_len);
 	text[name_len] = '\0';
 	memcpy(text + name_len + 1, value, value_len);

@@ -80,38 +80,45 @@ bool octets_have_line_end_sse2(const char *at, size_t len)
 	return octets_is_line_end_in(octets_load_some(at, len));
 }
 
-static inline __m128i octets_within(__m128i bytes, char least, char most)
+/* 0 in each byte that is between two others. */
+static inline __m128i octets_outside(__m128i bytes, char least, char most)
 {
-	return _mm_and_si128(
-		_mm_cmpgt_epi8(bytes, _mm_set1_epi8((char)(least - 1))),
-		_mm_cmpgt_epi8(_mm_set1_epi8((char)(most + 1)), bytes));
+	return _mm_subs_epu8(_mm_sub_epi8(bytes, _mm_set1_epi8(least)),
+			     _mm_set1_epi8((char)(most - least)));
 }
 
 /* Whether all bytes are letters, digits and "-", as in nearly all names. */
 static inline bool octets_are_usual(__m128i bytes)
 {
 	__m128i lower = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
-	__m128i usual = _mm_or_si128(
-		_mm_or_si128(octets_within(lower, 'a', 'z'),
-			     octets_within(bytes, '0', '9')),
-		_mm_cmpeq_epi8(bytes, _mm_set1_epi8('-')));
+	__m128i unusual = _mm_min_epu8(
+		_mm_min_epu8(octets_outside(lower, 'a', 'z'),
+			     octets_outside(bytes, '0', '9')),
+		_mm_xor_si128(bytes, _mm_set1_epi8('-')));
 
-	return _mm_movemask_epi8(usual) == 0xffff;
+	return _mm_movemask_epi8(_mm_cmpeq_epi8(
+		       unusual, _mm_setzero_si128())) == 0xffff;
+}
+
+static bool octets_are_long_token(const char *at, size_t len)
+{
+	const char *last = at + len - 16;
+
+	for (const char *from = at; from < last; from += 16) {
+		if (!octets_are_usual(_mm_loadu_si128((const void *)from)))
+			return octets_are_token_portable(at, len);
+	}
+	return octets_are_usual(_mm_loadu_si128((const void *)last)) ||
+	       octets_are_token_portable(at, len);
 }
 
 bool octets_are_token_sse2(const char *at, size_t len)
 {
-	const char *from = at;
-	size_t left = len;
-
 	if (!len)
 		return false;
-	while (left > 16 &&
-	       octets_are_usual(_mm_loadu_si128((const void *)from))) {
-		from += 16;
-		left -= 16;
-	}
-	return (left <= 16 && octets_are_usual(octets_load_some(from, left))) ||
+	if (len > 16)
+		return octets_are_long_token(at, len);
+	return octets_are_usual(octets_load_some(at, len)) ||
 	       octets_are_token_portable(at, len);
 }
 
