@@ -152,7 +152,8 @@ static void packed_put_text(struct packing *p, const char *text, size_t len)
 
 static void packed_put_value(struct packing *p, const struct field *line)
 {
-	unsigned number = packed_value_number(line->value);
+	unsigned number = packed_value_number(line->value,
+					      line->value_len);
 
 	if (number || *line->value == PACKED_NUMBER) {
 		packed_put_byte(p, PACKED_NUMBER);

@@ -5,6 +5,8 @@
  */
 #include "digestd/http/packed_values.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 static const char *const packed_values[] = { /* ascending */
@@ -158,9 +160,33 @@ enum { PACKED_NVALUES = sizeof(packed_values) / sizeof(packed_values[0]) };
 
 _Static_assert(PACKED_NVALUES < 255, "a value's number is a byte, and not 0");
 
-unsigned packed_value_number(const char *value)
+/* For the last five bits of a first byte, the lengths of those that begin so, a
+ * bit each, the last one of all from 63 on: few others get past it. */
+static const uint64_t packed_lengths[32] = {
+	0x0000000000000000, 0x00000020aff984c0, 0x0000000000000024,
+	0x0000000000001400, 0x0000000000000090, 0x00000000000000a4,
+	0x0000000000000720, 0x0000000000041218, 0x0000000000000008,
+	0x0000000001003600, 0x0000000000000000, 0x0000000000000000,
+	0x0000000000000000, 0x000010080b05fe10, 0x00000008040009b0,
+	0x0000000001800040, 0x0000000e01fe0040, 0x0000000000002000,
+	0x0000000000000000, 0x0000000080000e00, 0x0000000063c08710,
+	0x0000000000000c00, 0x0000000000020600, 0x0000000000000000,
+	0x0000000000000000, 0x0000000000000000, 0x0000000000000010,
+	0x0000000000000000, 0x0000000000000000, 0x0000000000000000,
+	0x0000000000000000, 0x0000000000000000,
+};
+
+static bool packed_may_have(const char *value, size_t len)
+{
+	return packed_lengths[*value & 31] >> (len < 63 ? len : 63) & 1;
+}
+
+unsigned packed_value_number(const char *value, size_t len)
 {
 	unsigned from = 0, to = PACKED_NVALUES;
+
+	if (!packed_may_have(value, len)) /* only saves time */
+		return 0;
 
 	while (from < to) {
 		unsigned i = (from + to) / 2;

@@ -5,8 +5,11 @@
 #ifndef DIGESTD_HTTP_PACKED_VALUES_H
 #define DIGESTD_HTTP_PACKED_VALUES_H
 
-/* The number of a value, 1 to 255; 0: it is not one of these. */
-unsigned packed_value_number(const char *value);
+#include <stddef.h>
+
+/* The number of a value of so many bytes, and a NUL, 1 to 255; 0: it is not one
+ * of these. */
+unsigned packed_value_number(const char *value, size_t len);
 
 /* The value with a number; null: there is none. */
 const char *packed_value(unsigned number);

@@ -147,12 +147,14 @@ static void values_have_numbers(void **state)
 
 	(void)state;
 	for (; packed_value(n); n++)
-		assert_int_equal(packed_value_number(packed_value(n)), n);
+		assert_int_equal(packed_value_number(packed_value(n),
+						     strlen(packed_value(n))),
+				 n);
 	assert_in_range(n, 100, 255);
 	assert_null(packed_value(0));
 	assert_null(packed_value(255));
-	assert_int_equal(packed_value_number(""), 0);
-	assert_int_equal(packed_value_number("zzz"), 0);
+	assert_int_equal(packed_value_number("", 0), 0);
+	assert_int_equal(packed_value_number("zzz", 3), 0);
 }
 
 static void an_open_list_can_be_changed(void **state)
