@@ -44,6 +44,8 @@ void buffer_fit(struct buffer *b, size_t size)
 void buffer_fit_body(struct buffer *b, size_t size)
 {
 	assert(b->taken <= b->len && b->len <= b->cap);
+	if (size == b->cap && size <= BODY_MEMORY_SMALL)
+		return; /* it fits, and is where it is to be */
 	if (size >= b->len && size)
 		buffer_set_data(b, body_memory_fit(b->data, b->len, size),
 				size);

@@ -35,11 +35,16 @@ void fill_count_failure(struct fill *f, enum fetch_result result,
 void fill_count_skew(struct fill *f)
 {
 	const struct freshness_spans spans = freshness_spans(&f->freshness);
-	const char *text = fields_get(&f->response, "Date");
+	const char *text;
 	int64_t wall_s = worker_wall_s(f->worker), date_s;
 	char detail[96];
 
-	if (!f->freshness.explicit || spans.lifetime_s <= 0 || !text ||
+	/* what is fresh has no such Date: only saves time */
+	if (!f->freshness.explicit ||
+	    freshness_left(&f->freshness, worker_now_s(f->worker)) > 0)
+		return;
+	text = fields_get(&f->response, "Date");
+	if (spans.lifetime_s <= 0 || !text ||
 	    !httpdate_parse_next(&f->worker->dates, text, wall_s, &date_s) ||
 	    wall_s - date_s < spans.lifetime_s)
 		return;
