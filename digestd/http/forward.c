@@ -27,14 +27,26 @@ static const char *forward_version(const struct forward_request *how)
 	return how->minor ? "1.1" : "1.0";
 }
 
+static int forward_add_marks(struct fields *out,
+			     const struct forward_request *how)
+{
+	if (!how->marks)
+		return via_append(out, forward_version(how), how->node) ||
+		       via_cdn_loop(out, how->node);
+	return via_mark(out, how->marks,
+			how->http2   ? VIA_MARK_2_0
+			: how->minor ? VIA_MARK_1_1
+				     : VIA_MARK_1_0) ||
+	       via_mark(out, how->marks, VIA_MARK_CDN_LOOP);
+}
+
 static int forward_mark(struct fields *out, const struct forward_request *how)
 {
 	if (!how->minor) /* whoever speaks 1.0 expects nothing */
 		fields_remove(out, "Expect");
 	if ((!fields_are(out, "Host", how->host) && /* only saves time */
 	     fields_set(out, "Host", how->host)) ||
-	    via_append(out, forward_version(how), how->node) ||
-	    via_cdn_loop(out, how->node)) {
+	    forward_add_marks(out, how)) {
 		fields_free(out);
 		return -ENOMEM;
 	}

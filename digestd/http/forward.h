@@ -16,6 +16,9 @@ struct forward_request {
 	const char *host;  /* Host of the request to send */
 	unsigned minor;    /* HTTP/1.minor of the request received */
 	bool http2;        /* by HTTP/2, which is like 1.1 otherwise */
+	const struct fields *marks; /* of the node, see via_marks_make(): they
+				       live longer than the request to send;
+				       null: they are made for it */
 };
 
 /*

@@ -3,6 +3,7 @@
  */
 #include "digestd/http/via.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -73,4 +74,23 @@ int via_append(struct fields *f, const char *version, const char *name)
 int via_cdn_loop(struct fields *f, const char *name)
 {
 	return fields_add(f, "CDN-Loop", name);
+}
+
+int via_marks_make(struct fields *marks, const char *name)
+{
+	assert(!fields_count(marks));
+	return via_append(marks, "1.0", name) ||
+			       via_append(marks, "1.1", name) ||
+			       via_append(marks, "2.0", name) ||
+			       via_cdn_loop(marks, name)
+		       ? -ENOMEM
+		       : 0;
+}
+
+int via_mark(struct fields *f, const struct fields *marks, unsigned which)
+{
+	const struct field *mark = fields_at(marks, which);
+
+	return fields_borrow_n(f, mark->name, mark->name_len, mark->value,
+			       mark->value_len);
 }

@@ -28,4 +28,22 @@ int via_append(struct fields *f, const char *version, const char *name);
 /* Appends name to CDN-Loop. Returns 0 or -ENOMEM. */
 int via_cdn_loop(struct fields *f, const char *name);
 
+/*
+ * What a node marks messages with, made once: Via by version, and CDN-Loop. A
+ * list of them may have other lines behind these.
+ */
+enum via_mark {
+	VIA_MARK_1_0,
+	VIA_MARK_1_1,
+	VIA_MARK_2_0,
+	VIA_MARK_CDN_LOOP,
+	VIA_MARKS,
+};
+
+/* Appends them to an empty list. Returns 0 or -ENOMEM. */
+int via_marks_make(struct fields *marks, const char *name);
+
+/* Appends one of them to f, which lends its text. Returns 0 or -ENOMEM. */
+int via_mark(struct fields *f, const struct fields *marks, unsigned which);
+
 #endif

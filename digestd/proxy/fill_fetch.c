@@ -10,7 +10,7 @@
 #include "digestd/http/decimal.h"
 #include "digestd/http/forward.h"
 #include "digestd/http/response_facts.h"
-#include "digestd/http/targeted.h"
+#include "digestd/http/via.h"
 #include "digestd/mesh/leases.h"
 #include "digestd/node/node_answer.h"
 #include "digestd/node/node_door.h"
@@ -176,6 +176,7 @@ static struct forward_request fill_fetch_route(const struct fill *f)
 		.node = f->q->settings->node,
 		.minor = in ? in->minor : 1,
 		.http2 = in && in->http2,
+		.marks = &f->q->settings->marks,
 	};
 }
 
@@ -388,6 +389,17 @@ fill_fetch_origin_limits(const struct worker_settings *set)
 	};
 }
 
+/* Says that what is meant for this node alone is understood; see
+ * worker_settings.marks. */
+static int fill_fetch_announce(struct fill *f)
+{
+	const struct fields *marks = &f->q->settings->marks;
+
+	return question_acts_for_origin(f->q) && fields_count(marks) > VIA_MARKS
+		       ? via_mark(&f->out, marks, VIA_MARKS)
+		       : 0;
+}
+
 static int fill_fetch_from_origin(struct fill *f,
 				  const struct fetch_callbacks *callbacks)
 {
@@ -420,8 +432,7 @@ static int fill_fetch_from_origin(struct fill *f,
 	if (forward_to_origin(&f->in, &how, &f->out) ||
 	    fill_fetch_tell_client(f, host) || fill_fetch_add_conditions(f) ||
 	    fill_fetch_count_forward(f) || fill_cut_ask(f) ||
-	    (question_acts_for_origin(f->q) &&
-	     targeted_announce(&f->out, set->node)))
+	    fill_fetch_announce(f))
 		return -1;
 	fill_origin_choose(f);
 	if (f->origin.group) {

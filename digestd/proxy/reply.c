@@ -37,7 +37,7 @@ static int reply_sign(const struct request *r, struct fields *f,
 	status->node = node;
 	status->ttl_s = freshness_left(freshness, worker_now_s(r->worker));
 	if (reply_set_age(f, freshness, worker_now_s(r->worker)) ||
-	    via_append(f, "1.1", node))
+	    via_mark(f, &r->q->settings->marks, VIA_MARK_1_1))
 		return -1;
 	return cachestatus_append(f, status);
 }

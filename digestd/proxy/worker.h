@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "digestd/admission/admission_tell.h"
+#include "digestd/http/fields.h"
 #include "digestd/http/forwarded.h"
 #include "digestd/http/refusal.h"
 #include "digestd/http/setcookie.h"
@@ -140,6 +141,9 @@ struct worker_settings {
 	size_t norigins;
 	const char *default_host; /* of the first of default_origin; made by
 				     who copies these */
+	struct fields marks; /* of this node, see via_marks_make(), and what
+				targeted_announce() says; made by who copies
+				these */
 	const char *hit_lines; /* Via and the beginning of Cache-Status, as each
 				  hit has them; made by who copies these */
 	size_t hit_lines_len;

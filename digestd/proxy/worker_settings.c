@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "digestd/http/cachestatus.h"
+#include "digestd/http/targeted.h"
 #include "digestd/http/via.h"
 #include "digestd/node/site.h"
 #include "digestd/peers/upstream.h"
@@ -55,6 +56,7 @@ void worker_settings_unref(struct worker_settings *s)
 	sites_unref(s->sites);
 	worker_settings_disown(s->default_host);
 	worker_settings_disown(s->hit_lines);
+	fields_free(&s->marks);
 	free(s->spare);
 #define X(name, option, what) worker_settings_disown(s->name);
 	WORKER_TEXTS(X)
@@ -151,7 +153,10 @@ struct worker_settings *worker_settings_copy(const struct worker_settings *from)
 	ok = worker_settings_name_host(s) && ok;
 	s->hit_lines = NULL;
 	s->spare = NULL;
-	ok = ok && worker_settings_make_hit(s);
+	fields_init(&s->marks);
+	ok = ok && worker_settings_make_hit(s) &&
+	     !via_marks_make(&s->marks, s->node) &&
+	     !targeted_announce(&s->marks, s->node);
 	if (ok)
 		return s;
 	worker_settings_unref(s);

@@ -112,7 +112,7 @@ static void try_response(const struct fields *fields)
 
 static void try_forward(const struct fields *fields)
 {
-	struct forward_request how = { "node", "host", 1, false };
+	struct forward_request how = { "node", "host", 1, false, NULL };
 	struct cachestatus status = { .node = "node", .ttl_s = -1,
 				      .detail = fields_get(fields, "X") };
 	struct fields out;

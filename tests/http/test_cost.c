@@ -116,7 +116,7 @@ static void make_header(const struct shape *s, size_t bytes, char *out)
 static void read_request(const char *text)
 {
 	struct guard_request guard = { "GET", "/", 1, 1, NULL };
-	struct forward_request how = { "node", "host", 1, false };
+	struct forward_request how = { "node", "host", 1, false, NULL };
 	struct fields f, out, selecting, response;
 	struct cachecontrol cc;
 

@@ -10,7 +10,8 @@
 
 enum { NOW_S = 784111777 }; /* Sun, 06 Nov 1994 08:49:37 GMT */
 
-static const struct forward_request how = { "me", "h:8080", 0, false };
+static const struct forward_request how = { "me", "h:8080", 0, false,
+					     NULL };
 
 #define MARKS "Host: h:8080\nVia: 1.0 me\nCDN-Loop: me\n"
 #define ASK "Cache-Control: only-if-cached\nProxy-Authorization: Bearer t\n"
@@ -98,7 +99,7 @@ static void answers(void **state)
 static int prepare(int what, const struct fields *from, struct fields *out)
 {
 	const struct forward_request far = { "me", fields_get(from, "C"), 0,
-					     false };
+					     false, NULL };
 	struct httpdate_last dates = { 0 };
 
 	if (what == 0)

@@ -92,6 +92,28 @@ static void long_names(void **state)
 	fields_free(&f);
 }
 
+/* As via_append() and via_cdn_loop(). */
+static void marks_are_lent(void **state)
+{
+	struct fields marks, f;
+	char text[MESSAGE_MAX];
+
+	(void)state;
+	fields_init(&marks);
+	assert_int_equal(via_marks_make(&marks, "me"), 0);
+	assert_int_equal(fields_count(&marks), VIA_MARKS);
+	message_must(&f, "Via: 1.1 a");
+	for (unsigned i = 0; i < VIA_MARKS; i++)
+		assert_int_equal(via_mark(&f, &marks, i), 0);
+	assert_string_equal(message_text(&f, text),
+			    "Via: 1.1 a\nVia: 1.0 me\nVia: 1.1 me\n"
+			    "Via: 2.0 me\nCDN-Loop: me\n");
+	assert_ptr_equal(fields_get(&f, "cdn-loop"),
+			 fields_get(&marks, "cdn-loop"));
+	fields_free(&f);
+	fields_free(&marks);
+}
+
 /* VIA_MAX_HOPS may have been there; one more is a loop of others. */
 static void chains(void **state)
 {
@@ -119,6 +141,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(loops),
 		cmocka_unit_test(marks),
+		cmocka_unit_test(marks_are_lent),
 		cmocka_unit_test(long_names),
 		cmocka_unit_test(chains),
 	};

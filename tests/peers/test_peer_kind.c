@@ -181,7 +181,7 @@ static void test_objects(void **state)
 		{ "squid", "A: 1\nCache-Control: only-if-cached\n"
 			   "Host: h\nVia: 1.1 me\nCDN-Loop: me\n" },
 	};
-	const struct forward_request how = { "me", "h", 1, false };
+	const struct forward_request how = { "me", "h", 1, false, NULL };
 	struct fields in;
 
 	(void)state;
