@@ -81,8 +81,9 @@ char *fetch_head_write_fields(char *at, const struct fields *fields)
  * (RFC 9110, 8.6). */
 static bool fetch_head_expects_body(const char *method)
 {
-	return !strcmp(method, "POST") || !strcmp(method, "PUT") ||
-	       !strcmp(method, "PATCH");
+	return *method == 'P' && /* only saves the calls */
+	       (!strcmp(method, "POST") || !strcmp(method, "PUT") ||
+		!strcmp(method, "PATCH"));
 }
 
 /* What the connection has to do with it. */

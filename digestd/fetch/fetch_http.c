@@ -378,11 +378,11 @@ static struct transfer *fetch_http_make(const struct fetch_request *r,
 					const struct fetch_url *url)
 {
 	size_t size = fetch_head_size(r, url);
-	struct transfer *f = malloc(sizeof(*f) + size + url->place.host_len);
+	struct transfer *f = calloc(1, sizeof(*f) + size + url->place.host_len);
 
 	if (!f)
 		return NULL;
-	*f = (struct transfer){ .fetch.way = &fetch_way_http };
+	f->fetch.way = &fetch_way_http;
 	f->len = fetch_head_write(f->request, r, url);
 	f->place = url->place;
 	f->place.host = memcpy(f->request + size, url->place.host,

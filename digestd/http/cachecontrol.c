@@ -205,7 +205,7 @@ static struct field_part cachecontrol_split_element(struct field_part element,
 {
 	struct field_part name = field_part_take(&element, '=');
 
-	*value = cachecontrol_unquote(field_part_take(&element, '\0'));
+	*value = cachecontrol_unquote(field_part_trim(element));
 	return name;
 }
 
@@ -277,15 +277,31 @@ void cachecontrol_mark_withheld(const struct cachecontrol *cc,
 	}
 }
 
+static void cachecontrol_take_line(struct cachecontrol *out,
+				   const struct field *line)
+{
+	struct field_part rest = { line->value, line->value_len };
+
+	while (rest.len) {
+		struct field_part element = field_part_take(&rest, ',');
+
+		if (element.len)
+			cachecontrol_take_element(out, element);
+	}
+}
+
 void cachecontrol_response(const struct fields *fields,
 			   struct cachecontrol *out)
 {
-	struct field_part element;
-	struct field_cursor cursor = { 0 };
-
 	cachecontrol_init(out);
-	while (fields_next(fields, "Cache-Control", &cursor, &element))
-		cachecontrol_take_element(out, element);
+	if (!fields_may_have(fields, "Cache-Control"))
+		return;
+	for (size_t i = 0; i < fields_count(fields); i++) {
+		const struct field *line = fields_at(fields, i);
+
+		if (field_is(line, "Cache-Control"))
+			cachecontrol_take_line(out, line);
+	}
 }
 
 void cachecontrol_request(const struct fields *fields,

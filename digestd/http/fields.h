@@ -247,6 +247,18 @@ static inline bool field_is_blank(char c)
 /* Behind the quoted string that begins at a quote, or the end. */
 const char *field_skip_quoted(const char *at, const char *end);
 
+/* Without the white space around it. */
+static inline struct field_part field_part_trim(struct field_part s)
+{
+	while (s.len && field_is_blank(*s.at)) {
+		s.at++;
+		s.len--;
+	}
+	while (s.len && field_is_blank(s.at[s.len - 1]))
+		s.len--;
+	return s;
+}
+
 /* Takes the bytes of s up to the first `stop` outside quoted strings, without
  * the white space around them; *s moves behind the stop. Inline, as a list of
  * 8 KB may have thousands of elements, each of them cheaper than a call. */
