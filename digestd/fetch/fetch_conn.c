@@ -14,7 +14,28 @@ static ssize_t fetch_conn_result(ssize_t n)
 {
 	if (n >= 0)
 		return n;
-	return errno == EWOULDBLOCK || errno == EINTR ? -EAGAIN : -errno;
+	return errno == EWOULDBLOCK ? -EAGAIN : -errno;
+}
+
+/* Once more where a signal came between: no edge would follow. */
+static ssize_t fetch_conn_send(int fd, const void *data, size_t len)
+{
+	ssize_t n;
+
+	do
+		n = send(fd, data, len, MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	return fetch_conn_result(n);
+}
+
+static ssize_t fetch_conn_receive(int fd, void *buf, size_t cap, int flags)
+{
+	ssize_t n;
+
+	do
+		n = recv(fd, buf, cap, flags);
+	while (n < 0 && errno == EINTR);
+	return fetch_conn_result(n);
 }
 
 ssize_t pool_send(struct pool_conn *conn, const void *data, size_t len)
@@ -22,8 +43,7 @@ ssize_t pool_send(struct pool_conn *conn, const void *data, size_t len)
 	assert(conn->watch.fd >= 0);
 	if (conn->tls)
 		return tls_stream_send(conn->tls, data, len);
-	return fetch_conn_result(send(conn->watch.fd, data, len,
-				      MSG_NOSIGNAL));
+	return fetch_conn_send(conn->watch.fd, data, len);
 }
 
 bool pool_holds(const struct pool_conn *conn)
@@ -50,7 +70,7 @@ ssize_t pool_receive(struct pool_conn *conn, void *buf, size_t cap)
 
 	assert(conn->watch.fd >= 0 && cap);
 	if (!conn->tls)
-		return fetch_conn_result(recv(conn->watch.fd, buf, cap, 0));
+		return fetch_conn_receive(conn->watch.fd, buf, cap, 0);
 	n = tls_stream_receive(conn->tls, buf, cap);
 	if (n > 0 && tls_stream_take_ticket(conn->tls, &ticket))
 		tickets_put(conn->tickets, &conn->to, &ticket);
@@ -70,6 +90,6 @@ bool pool_is_quiet(struct pool_conn *conn)
 	 * servers send tickets with the last words of their handshake */
 	if (conn->tls)
 		return pool_receive(conn, scratch, sizeof(scratch)) == -EAGAIN;
-	return fetch_conn_result(recv(conn->watch.fd, scratch, 1, MSG_PEEK)) ==
+	return fetch_conn_receive(conn->watch.fd, scratch, 1, MSG_PEEK) ==
 	       -EAGAIN;
 }

@@ -51,7 +51,8 @@ static void fetch_http_let_go(struct transfer *f, bool whole)
 	loop_undefer(means->loop, &f->send);
 	loop_undefer(means->loop, &f->receive);
 	pool_forget(means->pool, &f->want);
-	if (f->conn && whole && !f->single_use && transfer_is_sent(f))
+	if (f->conn && whole && !f->single_use && !f->conn->ended &&
+	    transfer_is_sent(f))
 		pool_keep(means->pool, f->conn);
 	else if (f->conn)
 		pool_close(means->pool, f->conn);
@@ -226,6 +227,7 @@ static void fetch_http_conn_ready(void *arg, unsigned events)
 {
 	struct transfer *f = arg;
 
+	f->conn->ended |= events & LOOP_HANGUP;
 	if (events & (LOOP_READ | LOOP_HANGUP) && fetch_http_is_unasked(f)) {
 		if (f->want.fresh)
 			(void)transfer_break(f);

@@ -74,6 +74,7 @@ struct transfer {
 	bool calling;    /* a callback of its own runs */
 	bool gone;       /* cancelled, or over */
 	bool paused;
+	bool unread;     /* there may be more than the loop tells of */
 	bool tunnel;     /* upgraded */
 	bool half;       /* ... and the server sends no more */
 	bool whole;      /* the same of one that is not: the response is whole,

@@ -162,6 +162,7 @@ enum progress transfer_receive(struct transfer *f)
 {
 	struct fetch_means *means = f->means;
 
+	f->unread = false;
 	for (int i = 0; i < RECEIVES; i++) {
 		size_t cap = f->tunnel ? FETCH_TUNNEL_BYTES : sizeof(means->in);
 		ssize_t n = pool_receive(f->conn, means->in, cap);
@@ -177,11 +178,12 @@ enum progress transfer_receive(struct transfer *f)
 			f, (struct response_bytes){means->in, (size_t)n});
 		if (progress != GOES_ON)
 			return progress;
-		if ((size_t)n < cap && !pool_has_more(f->conn))
+		if ((size_t)n < cap && !pool_has_more(f->conn) &&
+		    !f->conn->ended)
 			return GOES_ON;
 	}
-	if (pool_has_more(f->conn))
-		loop_defer(means->loop, &f->receive);
+	f->unread = true; /* no edge tells of it */
+	loop_defer(means->loop, &f->receive);
 	return GOES_ON;
 }
 
@@ -210,6 +212,6 @@ void transfer_run_receive(void *arg)
 
 	if (f->paused && fetch_http_resume_held(f) != GOES_ON)
 		return;
-	if (f->conn && !f->half && pool_has_more(f->conn))
+	if (f->conn && !f->half && (f->unread || pool_has_more(f->conn)))
 		(void)transfer_receive(f);
 }

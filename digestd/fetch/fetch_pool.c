@@ -131,6 +131,8 @@ void pool_close(struct pool *pool, struct pool_conn *conn)
 
 int pool_watch(struct pool *pool, struct pool_conn *conn, unsigned events)
 {
+	const unsigned edge = !conn->tls && events & LOOP_READ ?
+				      LOOP_HANGUP | LOOP_EDGE : 0;
 	int err;
 
 	assert(conn->watch.fd >= 0);
@@ -142,9 +144,9 @@ int pool_watch(struct pool *pool, struct pool_conn *conn, unsigned events)
 		return 0;
 	}
 	err = conn->watch.active ?
-		      loop_rewatch(pool->loop, &conn->watch, events) :
+		      loop_rewatch(pool->loop, &conn->watch, events | edge) :
 		      loop_watch(pool->loop, &conn->watch, conn->watch.fd,
-				 events, conn->watch.ready, conn);
+				 events | edge, conn->watch.ready, conn);
 	if (!err)
 		conn->events = events;
 	return err;

@@ -40,6 +40,8 @@ struct tls_stream;
 struct pool_conn {
 	struct loop_watch watch; /* watch.fd: the socket; see pool_watch() */
 	bool reused;             /* it has carried a response before */
+	bool ended; /* its server has said that it sends no more, behind what
+		       has not been read yet; set by who uses it */
 
 	/* private */
 	void (*ready)(void *arg, unsigned events);
@@ -122,7 +124,13 @@ unsigned pool_lacks(const struct pool *pool, const struct pool_place *place,
 void pool_use(struct pool_conn *conn,
 	      void (*ready)(void *arg, unsigned events), void *arg);
 
-/* Watches for other events; 0: for none. Returns 0 or a negative errno. */
+/*
+ * Watches for other events; 0: for none. Returns 0 or a negative errno.
+ *
+ * Without TLS, reading is edge triggered, which saves the kernel a second look
+ * at each answer: who does not read all that there is goes on by itself. So is
+ * writing beside it. LOOP_HANGUP is reported then, too: no edge follows it.
+ */
 int pool_watch(struct pool *pool, struct pool_conn *conn, unsigned events);
 
 /*

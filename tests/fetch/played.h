@@ -40,7 +40,7 @@ struct played {
 	bool cancels_at_read, cancels_at_half; /* itself, in a callback */
 	unsigned status, interim, half_closed, trailers;
 	const struct fields *behind; /* the body */
-	char body[64];
+	char body[100001];
 	size_t nbody;
 	struct fetch_done done;
 };

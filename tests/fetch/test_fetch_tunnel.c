@@ -123,6 +123,26 @@ static void another_protocol(void **state)
 	assert_string_equal(at.body, "onetwothree");
 }
 
+/* More than is read before others have their turn: nothing else comes that
+ * would tell of the rest. */
+static void much_comes_at_once(void **state)
+{
+	static char much[100001];
+
+	(void)state;
+	memset(much, 'm', sizeof(much) - 1);
+	begin_upgrade();
+	serve_say(SWITCH);
+	serve_read();
+	serve_say(much);
+	serve_read();
+	assert_int_equal(at.nbody, sizeof(much) - 1);
+	serve_close(false);
+	for (int i = 0; i < TURNS_MAX && !at.over; i++)
+		loop_turn(at.loop, 1);
+	assert_int_equal(at.done.result, FETCH_COMPLETE);
+}
+
 /* The server is done before the client. */
 static void a_tunnel_half_closed(void **state)
 {
@@ -265,6 +285,7 @@ int main(void)
 		TEST(trailers_of_a_body),
 		TEST(trailers_of_a_response),
 		TEST(another_protocol),
+		TEST(much_comes_at_once),
 		TEST(a_tunnel_half_closed),
 		TEST(a_tunnel_cancelled_at_half),
 		TEST(a_tunnel_that_is_full),
