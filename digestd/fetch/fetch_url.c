@@ -99,11 +99,11 @@ const struct fetch_url *fetch_urls_read(struct fetch_urls *urls,
 	if (bytes > 1 && bytes <= FETCH_URLS_BYTES &&
 	    !memcmp(known, text, bytes))
 		return &urls->known[at].url;
-	if (!fetch_url_read(text, room))
-		return NULL;
 	if (bytes > FETCH_URLS_BYTES)
-		return room;
+		return fetch_url_read(text, room) ? room : NULL;
 	memcpy(known, text, bytes);
-	(void)fetch_url_read(known, &urls->known[at].url);
-	return &urls->known[at].url;
+	if (fetch_url_read(known, &urls->known[at].url))
+		return &urls->known[at].url;
+	*known = '\0';
+	return NULL;
 }
